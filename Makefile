@@ -1,0 +1,104 @@
+# Needs Go and GNU make, nothing else; the linters and generators are built from
+# tools/go.mod. Text after ## is what `make help` prints.
+
+GO ?= go
+
+# Arguments for donewhen demo: make demo ARGS='--volumes 200 --parallel 50'.
+ARGS ?=
+
+# How long each fuzz target runs, in make fuzz and in make soak.
+FUZZTIME ?= 10s
+SOAKTIME ?= 10m
+
+# The race detector needs a C compiler; Go turns cgo off where there is none.
+RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
+
+# Tests and lints of nested modules use the flags with which the control plane
+# is built, so that they share its build cache and don't compile it again.
+NESTED      = $(patsubst %/go.mod,%,$(wildcard test/*/go.mod))
+NESTED_GO   = CGO_ENABLED=0 GOFLAGS=-trimpath $(GO)
+ALL_MODULES = $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path '*/testdata/*' | sort))
+
+TOOL         = $(GO) tool -modfile=tools/go.mod
+WITH_CLUSTER = $(GO) run ./internal/controlplane/with-cluster --
+
+.DEFAULT_GOAL := help
+
+# Each step of check works on what the one before it wrote.
+.NOTPARALLEL:
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: build
+build: ## Build bin/donewhen and bin/donewhen-driver
+	$(GO) build -trimpath -o bin/ ./cmd/donewhen ./cmd/donewhen-driver
+
+.PHONY: demo
+demo: build ## Run the demo on a control plane of its own (ARGS='--volumes 200')
+	bin/donewhen demo $(ARGS)
+
+.PHONY: test
+test: ## Run every test: unit, integration and end to end (starts a control plane)
+	@for module in $(NESTED); do \
+		echo "cd $$module && go test ./..."; \
+		(cd $$module && $(NESTED_GO) test ./...) || exit 1; \
+	done
+	$(WITH_CLUSTER) $(GO) test $(RACE) -timeout 20m -tags integration ./...
+
+.PHONY: test-unit
+test-unit: ## Run the unit tests: no server, the inner loop
+	$(GO) test $(RACE) ./...
+
+.PHONY: check
+check: ## Generate, format, tidy and lint; fails if that changes the tree
+	@tools/check $(MAKE) --no-print-directory generate format tidy lint
+
+.PHONY: generate
+generate: ## Write deep copies, clients, informers, listers and CRDs from the API types
+	tools/generate
+
+.PHONY: format
+format: ## Format the Go files
+	$(TOOL) gofumpt -l -w .
+
+.PHONY: tidy
+tidy: ## Tidy every module
+	@for module in $(ALL_MODULES); do \
+		echo "cd $$module && go mod tidy"; \
+		(cd $$module && $(GO) mod tidy) || exit 1; \
+	done
+
+# Nested modules get no staticcheck: it would analyse all of Kubernetes first.
+.PHONY: lint
+lint: ## Run go vet and staticcheck
+	$(GO) vet ./...
+	$(GO) vet -tags integration ./...
+	$(TOOL) staticcheck -tags integration ./...
+	@for module in $(NESTED); do \
+		echo "cd $$module && go vet ./..."; \
+		(cd $$module && $(NESTED_GO) vet ./...) || exit 1; \
+	done
+
+.PHONY: bench
+bench: ## Run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+	@for module in $(NESTED); do \
+		echo "cd $$module && go test -bench ."; \
+		(cd $$module && $(NESTED_GO) test -run '^$$' -bench . -benchmem ./...) || exit 1; \
+	done
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for FUZZTIME (10s)
+	tools/fuzz $(FUZZTIME)
+
+.PHONY: soak
+soak: build ## Run what takes long: TestSoak… tests, fuzzing for SOAKTIME each, a big demo
+	$(WITH_CLUSTER) $(GO) test $(RACE) -timeout 0 -tags integration,soak -run '^TestSoak' ./...
+	tools/fuzz $(SOAKTIME)
+	bin/donewhen demo --volumes 2000 --parallel 100
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf bin coverage reports
