@@ -77,7 +77,7 @@ lint: ## Run go vet and staticcheck
 	$(GO) vet -tags integration ./...
 	$(TOOL) staticcheck -tags integration ./...
 	@for module in $(NESTED); do \
-		echo "cd $$module && go vet ./..."; \
+		echo "cd $$module && go vet ./... (the first time this compiles what it imports: some minutes)"; \
 		(cd $$module && $(NESTED_GO) vet ./...) || exit 1; \
 	done
 
