@@ -1,18 +1,27 @@
 package celexpr
 
+import (
+	"fmt"
+	"sync"
+
+	"github.com/google/cel-go/cel"
+)
+
+// Names of the root variables. A param or variable is declared as a dotted root
+// of its own ("params.role"), never as a field of a map or an object: with
+// cel-go v0.29.2 variables.detail.?x would then always be empty.
+const (
+	rootObject    = "object"
+	rootParams    = "params"
+	rootVariables = "variables"
+)
+
 // Param declares one param of a predicate.
 type Param struct {
 	Name string
 	// Type is string, int, double, bool, duration, quantity, list(T) or map(string, T).
 	Type string
 }
-
-// Compiler holds what all environments share. It is immutable and safe for
-// concurrent use; making one takes some milliseconds.
-type Compiler struct{}
-
-// NewCompiler builds the shared base environment.
-func NewCompiler() (*Compiler, error) { return &Compiler{}, nil }
 
 // Option changes how NewEnvironment works.
 type Option func(*options)
@@ -23,40 +32,157 @@ type options struct{ compiler *Compiler }
 // than build one of its own. Give it whenever there is more than one environment.
 func WithCompiler(c *Compiler) Option { return func(o *options) { o.compiler = c } }
 
-// Environment is what the expressions of one predicate see.
-type Environment struct{}
+// Environment is what the expressions of one predicate see: object, its params
+// and its variables. NewEnvironment, AddVariable and Compile build it and are for
+// one goroutine; after that it is immutable, and Evaluation and BindParams are
+// safe for concurrent use.
+type Environment struct {
+	compiler *Compiler
+	cel      *cel.Env
+	// declared holds what the next compilation must add to cel: extending an
+	// environment copies it, so declarations are added in batches.
+	declared  []cel.EnvOption
+	params    []paramDecl
+	variables []variable
+	// slots says where a dotted root's value is, by its whole name.
+	slots map[string]slot
+	pool  sync.Pool
+}
+
+type paramDecl struct {
+	name string
+	typ  *paramType
+}
+
+type variable struct {
+	name string
+	// program is nil if the expression didn't compile.
+	program *Program
+}
+
+type slotKind int
+
+const (
+	slotParam slotKind = iota
+	slotVariable
+)
+
+type slot struct {
+	kind  slotKind
+	index int
+}
 
 // NewEnvironment declares object and the params. The error names the first param
 // whose name or type can't be declared.
 func NewEnvironment(params []Param, opts ...Option) (*Environment, error) {
-	return &Environment{}, nil
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if o.compiler == nil {
+		c, err := NewCompiler()
+		if err != nil {
+			return nil, err
+		}
+		o.compiler = c
+	}
+	e := &Environment{
+		compiler: o.compiler,
+		cel:      o.compiler.base,
+		params:   make([]paramDecl, 0, len(params)),
+		slots:    make(map[string]slot, len(params)),
+	}
+	e.pool.New = func() any { return &Evaluation{} }
+	for _, p := range params {
+		typ, err := parseType(p.Type)
+		if err != nil {
+			return nil, fmt.Errorf("param %q: %w", p.Name, err)
+		}
+		if err := e.declare(rootParams, p.Name, slot{slotParam, len(e.params)}, typ.cel); err != nil {
+			return nil, fmt.Errorf("param %q: %w", p.Name, err)
+		}
+		e.params = append(e.params, paramDecl{p.Name, typ})
+	}
+	return e, nil
 }
 
 // AddVariable declares variables.name as the expression's value, with its checked
-// type. It sees the variables added before it.
-func (e *Environment) AddVariable(name, expression string) []Issue { return nil }
-
-// Output is the type that an expression must have.
-type Output int
-
-const (
-	// OutputBool: a condition.
-	OutputBool Output = iota
-	// OutputString: a message, reason or code.
-	OutputString
-)
-
-// Issue is one thing wrong with an expression. Line and Column are 1-based and
-// count within the expression's own text; columns count characters.
-type Issue struct {
-	Line, Column  int
-	Message, Hint string
+// type. It sees the variables added before it. A variable with issues is declared
+// all the same, of any type, so that its uses give no further issues.
+func (e *Environment) AddVariable(name, expression string) []Issue {
+	program, issues := e.compile(expression, outputAny, true)
+	typ := cel.DynType
+	if program != nil {
+		typ = program.celType
+	}
+	if err := e.declare(rootVariables, name, slot{slotVariable, len(e.variables)}, typ); err != nil {
+		return append([]Issue{{Line: 1, Column: 1, Message: err.Error()}}, issues...)
+	}
+	if program != nil {
+		program.variable = name
+	}
+	e.variables = append(e.variables, variable{name, program})
+	return issues
 }
 
-// Program is a compiled expression.
-type Program struct{}
+// declare adds root.name to the environment.
+func (e *Environment) declare(root, name string, s slot, typ *cel.Type) error {
+	if err := checkIdentifier(name); err != nil {
+		return err
+	}
+	full := root + "." + name
+	if _, ok := e.slots[full]; ok {
+		return fmt.Errorf("%s is declared twice", full)
+	}
+	e.slots[full] = s
+	e.declared = append(e.declared, cel.Variable(full, typ))
+	return nil
+}
 
-// Compile checks the expression and returns all issues, or a program.
-func (e *Environment) Compile(expression string, want Output) (*Program, []Issue) {
-	return &Program{}, nil
+// checked returns the CEL environment with everything declared so far.
+func (e *Environment) checked() (*cel.Env, error) {
+	if len(e.declared) == 0 {
+		return e.cel, nil
+	}
+	extended, err := e.cel.Extend(e.declared...)
+	if err != nil {
+		return nil, err
+	}
+	e.cel, e.declared = extended, nil
+	return extended, nil
+}
+
+// names returns the names declared under root, in order.
+func (e *Environment) names(root string) []string {
+	var out []string
+	switch root {
+	case rootParams:
+		for _, p := range e.params {
+			out = append(out, p.name)
+		}
+	case rootVariables:
+		for _, v := range e.variables {
+			out = append(out, v.name)
+		}
+	}
+	return out
+}
+
+func checkIdentifier(name string) error {
+	for i, r := range name {
+		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return fmt.Errorf("%q can't be used in expressions: a name has letters, digits and '_', and doesn't begin with a digit", name)
+		}
+	}
+	if name == "" {
+		return fmt.Errorf("the name is empty")
+	}
+	// The words that CEL's grammar itself uses; its other reserved words are
+	// accepted after a dot.
+	switch name {
+	case "true", "false", "null", "in":
+		return fmt.Errorf("%q is a word of the expression language: choose another name", name)
+	}
+	return nil
 }

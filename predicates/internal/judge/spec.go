@@ -74,17 +74,3 @@ type Spec struct {
 	// CostLimit likewise; 0 means the default.
 	CostLimit uint64
 }
-
-// Core judges by one Spec. It is immutable and safe for concurrent use.
-type Core struct{ spec Spec }
-
-// New returns the core of a predicate.
-func New(spec Spec) *Core { return &Core{spec: spec} }
-
-// Bind returns the judge for the params, which must be typed, complete and
-// canonical; key is the predicate's digest with those params.
-func (c *Core) Bind(params map[string]any, key string) engine.Judge { return nil }
-
-// ParseCode returns the gRPC code of that name, ignoring case, '_' and '-'.
-// "OK" and "" are no codes.
-func ParseCode(s string) (codes.Code, bool) { return codes.Unknown, false }

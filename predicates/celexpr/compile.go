@@ -1,0 +1,183 @@
+package celexpr
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
+)
+
+// Output is the type that an expression must have.
+type Output int
+
+const (
+	// OutputBool: a condition.
+	OutputBool Output = iota
+	// OutputString: a message, reason or code.
+	OutputString
+
+	outputAny Output = -1 // a variable
+)
+
+// Issue is one thing wrong with an expression. Line and Column are 1-based and
+// count within the expression's own text; columns count characters.
+type Issue struct {
+	Line, Column  int
+	Message, Hint string
+}
+
+// Compile checks the expression and returns all issues, or a program. A value of
+// type dyn is accepted here and checked when it is evaluated.
+func (e *Environment) Compile(expression string, want Output) (*Program, []Issue) {
+	return e.compile(expression, want, false)
+}
+
+func (e *Environment) compile(expression string, want Output, isVariable bool) (*Program, []Issue) {
+	if strings.TrimSpace(expression) == "" {
+		return nil, []Issue{{Line: 1, Column: 1, Message: "the expression is empty"}}
+	}
+	if n := utf8.RuneCountInString(expression); n > maxSource {
+		return nil, []Issue{{
+			Line: 1, Column: 1,
+			Message: fmt.Sprintf("the expression has %d characters, more than %d", n, maxSource),
+			Hint:    "split it into variables",
+		}}
+	}
+	env, err := e.checked()
+	if err != nil {
+		return nil, []Issue{{Line: 1, Column: 1, Message: err.Error()}}
+	}
+	parsed, issues := env.Parse(expression)
+	if issues.Err() != nil {
+		return nil, syntaxIssues(expression, issues.Errors())
+	}
+	checked, issues := env.Check(parsed)
+	if issues.Err() != nil {
+		return nil, e.checkIssues(env, parsed.NativeRep(), issues.Errors())
+	}
+	if issue := outputIssue(checked, want); issue != nil {
+		return nil, []Issue{*issue}
+	}
+	p := &Program{env: e, cel: env, source: expression, want: want, celType: checked.OutputType()}
+	if needsBounds(checked.NativeRep(), isVariable) {
+		p.bounded = &boundedPlan{ast: checked}
+	}
+	// A bounded program is planned again when its limits are known; it is planned
+	// here too because planning folds constants, and finds what is wrong with them.
+	p.plan, err = env.Program(checked, programOptions()...)
+	if err != nil {
+		return nil, []Issue{programIssue(checked.NativeRep(), err)}
+	}
+	return p, nil
+}
+
+// outputIssue says what is wrong with the type of an expression's value, if
+// anything is.
+func outputIssue(checked *cel.Ast, want Output) *Issue {
+	var wanted *cel.Type
+	var word, convert string
+	switch want {
+	case OutputBool:
+		wanted, word, convert = cel.BoolType, "bool", "write a comparison"
+	case OutputString:
+		wanted, word, convert = cel.StringType, "string", "convert it with string(…)"
+	default:
+		return nil
+	}
+	got := checked.OutputType()
+	if got.IsExactType(wanted) || got.Kind() == types.DynKind || got.Kind() == types.AnyKind {
+		return nil
+	}
+	at := position(checked.NativeRep(), checked.NativeRep().Expr().ID())
+	at.Message = fmt.Sprintf("the expression's value is of type %s, want %s", typeName(got), word)
+	at.Hint = convert
+	if got.Kind() == types.OpaqueKind && got.TypeName() == "optional_type" {
+		at.Hint = "say what an absent value means, for example .orValue(false)"
+		if want == OutputString {
+			at.Hint = "say what an absent value means, for example .orValue('')"
+		}
+	}
+	return &at
+}
+
+// programIssue gives an error of planning, which comes from folding a constant,
+// the position of that constant.
+func programIssue(checked *ast.AST, err error) Issue {
+	issue := Issue{Line: 1, Column: 1}
+	var celErr *types.Err
+	if errors.As(err, &celErr) && celErr.NodeID() > 0 {
+		issue = position(checked, celErr.NodeID())
+	}
+	issue.Message = err.Error()
+	return issue
+}
+
+// position returns where the node begins.
+func position(a *ast.AST, id int64) Issue {
+	loc := a.SourceInfo().GetStartLocation(id)
+	return Issue{Line: max(loc.Line(), 1), Column: max(loc.Column()+1, 1)}
+}
+
+// needsBounds reports whether a program must count its cost and be interruptible:
+// if it loops over a list that isn't written out, uses a regular expression, or
+// can multiply text. In a variable plain concatenation counts too, since
+// variables that use one another double a text with each step.
+func needsBounds(a *ast.AST, isVariable bool) bool {
+	found := false
+	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.ComprehensionKind:
+			switch e.AsComprehension().IterRange().Kind() {
+			case ast.ListKind, ast.MapKind:
+			default:
+				found = true
+			}
+		case ast.CallKind:
+			switch e.AsCall().FunctionName() {
+			case "matches", "find", "findAll", "replace", "join":
+				found = true
+			case "_+_", "format":
+				if isVariable && growsText(a, e.ID()) {
+					found = true
+				}
+			}
+		}
+	}))
+	return found
+}
+
+// growsText reports whether a call may join texts or lists, rather than add numbers.
+func growsText(a *ast.AST, id int64) bool {
+	ref, ok := a.ReferenceMap()[id]
+	if !ok {
+		return true
+	}
+	for _, overload := range ref.OverloadIDs {
+		switch overload {
+		case "add_int64", "add_uint64", "add_double", "add_duration_duration",
+			"add_duration_timestamp", "add_timestamp_duration":
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// typeName returns a type as the documents spell it.
+func typeName(t *cel.Type) string {
+	switch {
+	case t.TypeName() == conditionTypeName:
+		return "condition"
+	case t.Kind() == types.OpaqueKind && t.TypeName() == "optional_type":
+		return "optional"
+	case t.Kind() == types.DurationKind:
+		return "duration"
+	case t.Kind() == types.TimestampKind:
+		return "timestamp"
+	}
+	return t.String()
+}

@@ -1,0 +1,144 @@
+package celexpr
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+)
+
+// Limits bound one evaluation, in the programs that need it.
+type Limits struct {
+	// Timeout counts from the first such program; 0 means no limit of its own.
+	Timeout time.Duration
+	// Cost is in cel-go's units, for each program and for all of them together;
+	// 0 means no limit.
+	Cost uint64
+}
+
+// Params are a predicate's params as CEL values, made by BindParams. They are
+// immutable and safe for concurrent use.
+type Params struct {
+	values []any // ref.Val, in the order of declaration
+}
+
+// BindParams converts the declared params' values: string, bool, int64 (or int),
+// float64, time.Duration, resource.Quantity, slices and maps of those; durations
+// and quantities may be given as text. Every declared param must be there; others
+// are ignored.
+func (e *Environment) BindParams(values map[string]any) (*Params, error) {
+	out := &Params{values: make([]any, len(e.params))}
+	for i, p := range e.params {
+		v, ok := values[p.name]
+		if !ok {
+			return nil, fmt.Errorf("param %q has no value", p.name)
+		}
+		val, err := p.typ.value(v)
+		if err != nil {
+			return nil, fmt.Errorf("param %q: %w", p.name, err)
+		}
+		out.values[i] = val
+	}
+	return out, nil
+}
+
+// Evaluation is one evaluation of an environment's programs on one object: each
+// variable is evaluated at most once, when it is first needed. It is for one
+// goroutine; Close ends it.
+type Evaluation struct {
+	env    *Environment
+	ctx    context.Context
+	cancel context.CancelFunc // non-nil once the deadline runs
+	limits Limits
+	spent  uint64
+	object any
+	params *Params
+	memo   []any // of variables: nil, or the value, or a *types.Err
+}
+
+// Evaluation begins an evaluation on an object in JSON form (maps, slices,
+// strings, int64, float64, bool, nil), which is used as it is and must not change
+// meanwhile. params must come from this environment's BindParams.
+func (e *Environment) Evaluation(ctx context.Context, object map[string]any, params *Params, limits Limits) *Evaluation {
+	ev := e.pool.Get().(*Evaluation)
+	ev.env, ev.ctx, ev.limits, ev.object, ev.params = e, ctx, limits, object, params
+	if cap(ev.memo) < len(e.variables) {
+		ev.memo = make([]any, len(e.variables))
+	}
+	ev.memo = ev.memo[:len(e.variables)]
+	return ev
+}
+
+// Close ends the evaluation. Neither it nor its errors may be used afterwards,
+// except for their fields and Error.
+func (ev *Evaluation) Close() {
+	if ev.cancel != nil {
+		ev.cancel()
+	}
+	clear(ev.memo)
+	env, memo := ev.env, ev.memo
+	*ev = Evaluation{memo: memo}
+	env.pool.Put(ev)
+}
+
+// ResolveName implements cel-go's Activation: it finds the value of a variable by
+// its whole name.
+func (ev *Evaluation) ResolveName(name string) (any, bool) {
+	if name == rootObject {
+		return ev.object, true
+	}
+	s, ok := ev.env.slots[name]
+	if !ok {
+		return nil, false
+	}
+	if s.kind == slotParam {
+		return ev.params.values[s.index], true
+	}
+	if v := ev.memo[s.index]; v != nil {
+		return v, true
+	}
+	v := ev.variable(s.index)
+	ev.memo[s.index] = v
+	return v, true
+}
+
+// Parent implements cel-go's Activation: there is none.
+func (ev *Evaluation) Parent() cel.Activation { return nil }
+
+// variable evaluates a variable. What it can't evaluate is an error value, which
+// then is the outcome of every expression that needs the variable.
+func (ev *Evaluation) variable(index int) any {
+	v := ev.env.variables[index]
+	if v.program == nil {
+		return types.NewErrWithNodeID(noNode, "%s.%s didn't compile", rootVariables, v.name)
+	}
+	out, err := v.program.eval(ev)
+	if err != nil {
+		return types.NewErrWithNodeID(noNode, "%w", err)
+	}
+	return out
+}
+
+// bounded returns the context of programs with limits.
+func (ev *Evaluation) bounded() context.Context {
+	if ev.cancel == nil && ev.limits.Timeout > 0 {
+		cause := fmt.Errorf("the predicate ran for more than %v", ev.limits.Timeout)
+		ev.ctx, ev.cancel = context.WithTimeoutCause(ev.ctx, ev.limits.Timeout, cause)
+	}
+	return ev.ctx
+}
+
+// spend counts the cost of a program.
+func (ev *Evaluation) spend(p *Program, cost *uint64) *Error {
+	if cost == nil || ev.limits.Cost == 0 {
+		return nil
+	}
+	if ev.spent += *cost; ev.spent > ev.limits.Cost {
+		return &Error{Kind: LimitExceeded, Message: "the predicate's expressions cost more than they may", program: p, node: noNode}
+	}
+	return nil
+}
+
+var _ cel.Activation = (*Evaluation)(nil)
