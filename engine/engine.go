@@ -3,32 +3,243 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 )
 
-// Engine is being written.
-type Engine struct{}
+// Engine judges what informers show for those who wait. It is safe for
+// concurrent use. Make one with New, give it informers with Watch, then Start it.
+type Engine struct {
+	logger   klog.Logger
+	clock    clock.WithDelayedExecution
+	dispatch dispatcher
+	set      atomic.Pointer[Set]
+	ctx      context.Context // what judges are called with; ends with the engine
+	cancel   context.CancelFunc
 
-var errUnwritten = errors.New("not yet written")
+	mu      sync.RWMutex // guards sources and started
+	sources map[schema.GroupVersionResource][]*source
+	started bool
+}
 
-func New(set Set, opts ...Option) *Engine { return &Engine{} }
+// New returns an engine that judges by the set.
+func New(set Set, opts ...Option) *Engine {
+	c := config{logger: klog.Background(), clock: clock.RealClock{}}
+	for _, opt := range opts {
+		opt(&c)
+	}
+	if c.workers < 1 {
+		c.workers = runtime.GOMAXPROCS(0)
+	}
+	e := &Engine{
+		logger:   c.logger,
+		clock:    c.clock,
+		dispatch: dispatcher{max: c.workers},
+		sources:  map[schema.GroupVersionResource][]*source{},
+	}
+	e.ctx, e.cancel = contextWithLogger(c.logger)
+	e.Swap(set)
+	return e
+}
+
+// Watch gives the engine the informer of a resource, before Start: one for all
+// namespaces, or several with InNamespace. It doesn't start the informer. It is
+// an error to watch the same objects twice, or to give an informer whose store
+// can't be read.
 func (e *Engine) Watch(gvr schema.GroupVersionResource, informer Informer, opts ...WatchOption) error {
-	return errUnwritten
-}
-func (e *Engine) Start(ctx context.Context) error       { return errUnwritten }
-func (e *Engine) WaitForSync(ctx context.Context) error { return errUnwritten }
-func (e *Engine) Swap(set Set)                          {}
-func (e *Engine) Register(req Request) (*Waiter, error) { return nil, errUnwritten }
-func (e *Engine) Do(ctx context.Context, req Request, write func(context.Context) (metav1.Object, error)) (*Result, error) {
-	return nil, errUnwritten
+	var c watchConfig
+	for _, opt := range opts {
+		opt(&c)
+	}
+	store, ok := storeOf(informer)
+	if !ok {
+		return fmt.Errorf("watching %s: the informer %T has no store to read: give a shared informer of client-go or of a controller-runtime cache", gvr, informer)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.started {
+		return fmt.Errorf("watching %s: the engine has started: call Watch before Start", gvr)
+	}
+	for _, s := range e.sources[gvr] {
+		if s.covers(c.namespace) || c.namespace == "" {
+			return fmt.Errorf("watching %s: namespace %q is watched already: give one informer per namespace, or one for all", gvr, s.namespace)
+		}
+	}
+	e.sources[gvr] = append(e.sources[gvr], &source{
+		engine:    e,
+		gvr:       gvr,
+		namespace: c.namespace,
+		informer:  informer,
+		store:     store,
+		objects:   map[types.NamespacedName]*object{},
+	})
+	return nil
 }
 
-type Waiter struct{}
+// Start has the informers call the engine until ctx ends; then every waiter ends
+// with ErrEngineStopped. It doesn't block and doesn't start the informers. It is
+// an error, and nothing is started, if an enforced binding is about a resource
+// that isn't watched: such a wait could never end.
+func (e *Engine) Start(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.started {
+		return errors.New("starting the engine: it was started before: make a new one")
+	}
+	if err := e.checkBindings(); err != nil {
+		return err
+	}
+	var all []*source
+	for _, sources := range e.sources {
+		all = append(all, sources...)
+	}
+	for i, s := range all {
+		handle, err := s.informer.AddEventHandlerWithResyncPeriod(handler{s}, 0)
+		if err != nil {
+			for _, added := range all[:i] {
+				err = errors.Join(err, added.informer.RemoveEventHandler(added.handle))
+				added.handle = nil
+			}
+			return fmt.Errorf("starting the engine: adding a handler to the informer of %s: %w", s.gvr, err)
+		}
+		s.handle = handle
+	}
+	e.started = true
+	for _, s := range all {
+		go s.awaitSync()
+	}
+	context.AfterFunc(ctx, func() { e.stop(all) })
+	return nil
+}
 
-func (w *Waiter) After(written metav1.Object) error         { return errUnwritten }
-func (w *Waiter) Wait(ctx context.Context) (*Result, error) { return nil, errUnwritten }
-func (w *Waiter) Done() <-chan struct{}                     { return nil }
-func (w *Waiter) Result() (*Result, error)                  { return nil, errUnwritten }
-func (w *Waiter) Close()                                    {}
+// checkBindings names the enforced bindings that no informer serves.
+func (e *Engine) checkBindings() error {
+	set := *e.set.Load()
+	if set == nil {
+		return nil
+	}
+	var missing []string
+	for _, b := range set.Bindings() {
+		if b.Action != Shadow && len(e.sources[b.Resource]) == 0 {
+			missing = append(missing, fmt.Sprintf("%s (binding %q) is about %s", b.Operation, b.Name, b.Resource))
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	slices.Sort(missing)
+	return fmt.Errorf("starting the engine: no informer for a bound resource: %s: give its informer to Watch", strings.Join(missing, "; "))
+}
+
+func (e *Engine) stop(sources []*source) {
+	e.cancel()
+	for _, s := range sources {
+		s.stop()
+	}
+}
+
+// WaitForSync blocks until every informer's first list has been delivered. The
+// error names the resource that is missing. The informers must be running.
+func (e *Engine) WaitForSync(ctx context.Context) error {
+	e.mu.RLock()
+	started := e.started
+	var all []*source
+	for _, sources := range e.sources {
+		all = append(all, sources...)
+	}
+	e.mu.RUnlock()
+	if !started {
+		return errors.New("waiting for the informers to sync: the engine has not started: call Start first")
+	}
+	for _, s := range all {
+		select {
+		case <-s.handle.HasSyncedChecker().Done():
+		case <-e.ctx.Done():
+			return fmt.Errorf("waiting for the informer of %s to sync: %w", s.gvr, ErrEngineStopped)
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for the informer of %s to sync: %w: is it started, and may it list and watch?", s.gvr, ctx.Err())
+		}
+	}
+	return nil
+}
+
+// Swap replaces the set. New waiters use the new one; waiters in flight keep the
+// predicate that they started with.
+func (e *Engine) Swap(set Set) { e.set.Store(&set) }
+
+// Register makes a waiter, before the write or after it: what the cache holds is
+// judged either way. It doesn't block. The error says what is wrong with the
+// request: an unknown operation or predicate, params, a resource or namespace
+// that no informer shows; or it is ErrEngineStopped. Close the waiter when done.
+func (e *Engine) Register(req Request) (*Waiter, error) {
+	set := *e.set.Load()
+	if set == nil {
+		return nil, fmt.Errorf("registering a wait on %s: no set is loaded", req.Ref)
+	}
+	if req.Ref.Name == "" {
+		return nil, fmt.Errorf("registering a wait on %s: the reference has no name", req.Ref)
+	}
+	source, err := e.source(req.Ref)
+	if err != nil {
+		return nil, fmt.Errorf("registering a wait on %s: %w", req.Ref, err)
+	}
+	r, err := req.resolve(set)
+	if err != nil {
+		return nil, fmt.Errorf("registering a wait on %s: %w", req.Ref, err)
+	}
+	w := &Waiter{operation: req.Operation, id: r.id, judge: r.judge}
+	w.barrier.pin, w.barrier.known = req.Ref.UID, req.Ref.UID != ""
+	w.timeout.after = r.timeout
+	if err := source.register(w, req.Ref.NamespacedName()); err != nil {
+		return nil, fmt.Errorf("registering a wait on %s: %w", req.Ref, err)
+	}
+	return w, nil
+}
+
+// source finds the informer that shows the reference.
+func (e *Engine) source(ref Reference) (*source, error) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	sources := e.sources[ref.Resource]
+	for _, s := range sources {
+		if s.covers(ref.Namespace) {
+			return s, nil
+		}
+	}
+	if len(sources) == 0 {
+		return nil, fmt.Errorf("no informer for %s: give one to Watch before Start", ref.Resource)
+	}
+	namespaces := make([]string, 0, len(sources))
+	for _, s := range sources {
+		namespaces = append(namespaces, s.namespace)
+	}
+	return nil, fmt.Errorf("no informer for namespace %q, only for %s", ref.Namespace, strings.Join(namespaces, ", "))
+}
+
+// watches reports whether any version of the resource is watched.
+func (e *Engine) watches(resource schema.GroupResource) bool {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	for gvr := range e.sources {
+		if gvr.GroupResource() == resource {
+			return true
+		}
+	}
+	return false
+}
+
+// afterFunc calls f in a goroutine of its own after d. A fake clock runs its
+// callbacks with its own lock held, so f must not run in them.
+func (e *Engine) afterFunc(d time.Duration, f func()) clock.Timer {
+	return e.clock.AfterFunc(d, func() { go f() })
+}

@@ -10,7 +10,7 @@ import (
 )
 
 // How a wait can end without the operation having succeeded. Test with
-// errors.Is; every one of them except ErrGone arrives inside a *WaitError.
+// errors.Is; all except ErrGone and ErrUnfinished arrive inside a *WaitError.
 var (
 	// ErrGone is what the write function of Do returns when the server itself
 	// said that the object doesn't exist (or that its UID is another): the wait
@@ -24,6 +24,8 @@ var (
 	ErrSuperseded = errors.New("the waiter was superseded by a newer one")
 	// ErrJudge: the predicate itself broke. It is no news about the object.
 	ErrJudge = errors.New("the predicate could not judge")
+	// ErrUnfinished is what Result returns before the wait has ended.
+	ErrUnfinished = errors.New("the wait has not ended yet")
 	// ErrFailed: the operation has failed; the verdict says how.
 	ErrFailed = errors.New("the operation failed")
 )

@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"strings"
+	"time"
+)
+
+// endLocked ends the waiter, once; object.mu is held. The caller detaches it.
+func (o *object) endLocked(w *Waiter, outcome *outcome) {
+	if w.outcome != nil {
+		return
+	}
+	w.unblock()
+	w.stopHoldTimer()
+	w.timeout.stop()
+	w.outcome = outcome
+	if w.done != nil {
+		close(w.done)
+	}
+}
+
+// decided makes the outcome of a decisive verdict.
+func (w *Waiter) decided(v Verdict, now time.Time) *outcome {
+	result := &Result{
+		Absent:          w.last.object == nil,
+		Verdict:         v,
+		ResourceVersion: w.last.version,
+		Delivered:       w.last.at,
+		Ended:           now,
+		object:          w.last.object,
+	}
+	switch {
+	case v.Decision == Done:
+		return &outcome{result: result}
+	case v.Cause == CauseJudge:
+		return &outcome{result: result, err: w.waitErrorLocked(ErrJudge, v)}
+	}
+	return &outcome{result: result, err: w.waitErrorLocked(ErrFailed, v)}
+}
+
+// waitErrorLocked makes the error of a wait that ends now.
+func (w *Waiter) waitErrorLocked(cause error, v Verdict) *WaitError {
+	e := &WaitError{
+		Ref:       w.object.ref(),
+		Operation: w.operation,
+		Predicate: w.id,
+		Verdict:   v,
+		Cause:     cause,
+	}
+	e.Ref.UID = w.barrier.pin
+	if w.last.valid {
+		e.ResourceVersion = w.last.version
+		e.Age = w.object.source.engine.clock.Since(w.last.at)
+	}
+	if w.timeout.hit {
+		e.Timeout = w.timeout.after
+	}
+	return e
+}
+
+// leavingLocked returns the waiters whose Wait is on its way out.
+func (o *object) leavingLocked() []*Waiter {
+	var leaving []*Waiter
+	for w := range o.all() {
+		if w.leaving != nil {
+			leaving = append(leaving, w)
+		}
+	}
+	return leaving
+}
+
+// letGo ends those who are leaving and have no verdict, with the predicate's own
+// explanation of what was still false.
+func (o *object) letGo(leaving []*Waiter) {
+	for _, w := range leaving {
+		v := w.describe()
+		o.mu.Lock()
+		if w.outcome == nil {
+			e := w.waitErrorLocked(w.leaving, v)
+			e.Explanation = explanation(v)
+			o.endLocked(w, &outcome{err: e})
+		}
+		o.mu.Unlock()
+	}
+	o.detach(leaving...)
+}
+
+// describe returns the waiter's verdict with its texts. The predicate is asked
+// for them here, on the way out, and no lock is held meanwhile.
+func (w *Waiter) describe() Verdict {
+	o := w.object
+	o.mu.Lock()
+	last, holds, blocked, floor, v := w.last, w.holds, w.blocked, w.barrier.floor, w.verdictLocked()
+	observation := last.observation(o.ref(), w.barrier.pin)
+	o.mu.Unlock()
+	switch {
+	case v.Decisive():
+		return v
+	case !last.valid && blocked.reason != "":
+		v.Reason, v.Message = blocked.reason, blocked.message(o, floor)
+		return v
+	case !last.valid:
+		v.Message = "nothing was seen of it yet"
+		return v
+	}
+	engine := o.source.engine
+	if described := engine.judge(w.id, w.judge.Describe, observation).Verdict; !described.Decisive() {
+		v = described
+	}
+	return describeHolds(v, holds, engine.clock.Now())
+}
+
+// explanation says in one text what a pending verdict says.
+func explanation(v Verdict) string {
+	if len(v.Missing) == 0 {
+		return v.Message
+	}
+	missing := "missing " + strings.Join(v.Missing, ", ")
+	if v.Message == "" || strings.Contains(v.Message, missing) {
+		return missing
+	}
+	return v.Message + " (" + missing + ")"
+}
+
+// endAll ends every waiter of the object with the cause.
+func (o *object) endAll(cause error) {
+	var ended []*Waiter
+	o.mu.Lock()
+	for w := range o.all() {
+		o.endLocked(w, &outcome{err: w.waitErrorLocked(cause, w.verdictLocked())})
+		ended = append(ended, w)
+	}
+	o.mu.Unlock()
+	o.detach(ended...)
+}

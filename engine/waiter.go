@@ -1,0 +1,194 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+)
+
+// Waiter is one caller's interest in one reference and one predicate, made by
+// Engine.Register and given back by Close. Its methods are safe for concurrent
+// use. It ends exactly once: by a verdict, the context's error, the binding's
+// timeout, the engine's stop or Close; then it keeps what ended it.
+type Waiter struct {
+	object    *object
+	operation string
+	id        PredicateID
+	judge     Judge
+
+	// The rest is guarded by object.mu.
+
+	barrier   barrier
+	last      judged  // the newest sighting judged
+	blocked   blocked // why nothing is judged yet
+	holds     []running
+	holdTimer clock.Timer
+
+	begun   bool  // Wait or Done was called; they look when the object is next processed
+	gone    bool  // the server itself said that there is no such object; not judged yet
+	leaving error // why a Wait that is on its way out ends, once the newest was judged
+	timeout timeout
+	epoch   uint32 // raised when barrier or last change under an evaluation that runs
+
+	outcome *outcome
+	done    chan struct{} // made when somebody wants it
+
+	next, prev *Waiter // in the object's list
+}
+
+// outcome is how a waiter ended.
+type outcome struct {
+	result *Result
+	err    error
+}
+
+// After says that the caller has written the object: written is what the server
+// returned. From now on no older observation and no other object of the name
+// counts, and if the object is gone it is Deleted, not never there. It replaces
+// the barrier of an earlier After. An object of another namespace, name or kind
+// is an error, and so is After on a waiter that has ended.
+func (w *Waiter) After(written metav1.Object) error {
+	o := w.object
+	if err := o.checkWritten(written); err != nil {
+		return fmt.Errorf("barrier of the wait on %s: %w: give the object that the write returned", o.ref(), err)
+	}
+	version, uid := written.GetResourceVersion(), written.GetUID()
+	o.mu.Lock()
+	if w.outcome != nil {
+		o.mu.Unlock()
+		return fmt.Errorf("barrier of the wait on %s: the wait has ended: %w", o.ref(), w.endedAs())
+	}
+	w.barrier.after(version, uid)
+	w.keepAfter()
+	w.epoch++
+	o.look = true
+	o.scheduleLocked()
+	o.mu.Unlock()
+	if !comparableVersion(version) {
+		o.source.warnUncomparable(version)
+	}
+	return nil
+}
+
+// keepAfter forgets what was judged before After unless it is our object at or
+// above the floor: then the handler was told before the write returned.
+func (w *Waiter) keepAfter() {
+	l, b := &w.last, &w.barrier
+	ours := l.valid && l.uid != "" && l.uid == b.pin
+	if ours && l.presence == Present && compareVersions(l.version, b.floor) >= at {
+		b.reached = true
+		return
+	}
+	// Its deletion was delivered, so the informer has been past our write; the
+	// look that After asks for judges it as such.
+	b.reached = ours && l.presence != Present
+	w.forget()
+}
+
+// forget drops what was judged, and the hold times with it.
+func (w *Waiter) forget() {
+	w.last = judged{}
+	w.unblock()
+	w.dropHolds()
+}
+
+// Wait blocks until the wait ends. The newest observation delivered is judged
+// before the context is looked at: a verdict that is there by then wins, even
+// over a context that has ended before. The binding's timeout runs from the
+// first call of Wait or Done.
+//
+// The result is not nil if and only if a verdict ended the wait, and the error
+// is nil if and only if that verdict is Done; otherwise it is a *WaitError. The
+// end of the context ends the waiter: a later Wait returns the same error.
+func (w *Waiter) Wait(ctx context.Context) (*Result, error) {
+	done := w.begin()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		w.leave(ctx.Err())
+		<-done
+	}
+	return w.Result()
+}
+
+// Done begins the wait, as Wait does but without a context, and returns a
+// channel that is closed when it has ended. Call After before it.
+func (w *Waiter) Done() <-chan struct{} { return w.begin() }
+
+// Result returns what Wait returned or would return. Before the end it is
+// (nil, ErrUnfinished).
+func (w *Waiter) Result() (*Result, error) {
+	w.object.mu.Lock()
+	defer w.object.mu.Unlock()
+	if w.outcome == nil {
+		return nil, ErrUnfinished
+	}
+	return w.outcome.result, w.outcome.err
+}
+
+// Close gives the waiter back; a Wait that is running ends with ErrClosed. An
+// ended waiter keeps its result. Close may be called any number of times.
+func (w *Waiter) Close() {
+	o := w.object
+	o.mu.Lock()
+	if w.outcome == nil {
+		o.endLocked(w, &outcome{err: w.waitErrorLocked(ErrClosed, w.verdictLocked())})
+	}
+	o.mu.Unlock()
+	o.detach(w)
+}
+
+// begin has the waiter look, and arms the binding's timeout, once.
+func (w *Waiter) begin() <-chan struct{} {
+	o := w.object
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if w.done == nil {
+		w.done = make(chan struct{})
+		if w.outcome != nil {
+			close(w.done)
+		}
+	}
+	if w.outcome == nil && !w.begun {
+		w.begun = true
+		w.timeout.arm(w)
+		o.look = true
+		o.scheduleLocked()
+	}
+	return w.done
+}
+
+// leave has the waiter end with the cause once the newest observation was judged.
+func (w *Waiter) leave(cause error) {
+	o := w.object
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if w.outcome == nil && w.leaving == nil {
+		w.leaving = cause
+		o.look = true
+		o.scheduleLocked()
+	}
+}
+
+// endedAs returns the error of an ended waiter, or says that it was done.
+func (w *Waiter) endedAs() error {
+	if _, err := w.Result(); err != nil {
+		return err
+	}
+	return errors.New("the operation is done")
+}
+
+// checkWritten refuses a written object that can't be the one awaited.
+func (o *object) checkWritten(written metav1.Object) error {
+	if written == nil || reflect.ValueOf(written).Kind() == reflect.Pointer && reflect.ValueOf(written).IsNil() {
+		return errors.New("the written object is nil")
+	}
+	if written.GetNamespace() != o.key.Namespace || written.GetName() != o.key.Name {
+		return fmt.Errorf("the written object is %s/%s", written.GetNamespace(), written.GetName())
+	}
+	return o.source.checkKind(written)
+}
