@@ -1,0 +1,10 @@
+// Package suite tests predicates like code: Suite documents say what a set of
+// predicates and bindings must say of given objects and absences.
+//
+//	runner := suite.NewRunner(provisioner.Operations())
+//	report, err := runner.Files(ctx, "predicates/") // finds, loads and runs
+//	report.WriteText(os.Stdout, suite.TextOptions{})
+//
+// A case judges as a waiter's way out does (engine.Judge.Describe), as if every
+// `for` of a rule had passed; it reports that time instead of waiting for it.
+package suite

@@ -1,0 +1,88 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+
+	"k8s.io/utils/clock"
+
+	"github.com/donewhen/donewhen/engine"
+	"github.com/donewhen/donewhen/predicates"
+)
+
+// Runner runs suites. It is immutable and safe for concurrent use.
+type Runner struct {
+	operations []engine.Operation
+	clock      clock.PassiveClock
+	match      func(name string) bool
+}
+
+// Option changes how a Runner runs.
+type Option func(*Runner)
+
+// WithFilter runs only the checks whose name, "suite/case" or "suite/case/row",
+// the expression matches somewhere.
+func WithFilter(expression *regexp.Regexp) Option {
+	return func(r *Runner) { r.match = expression.MatchString }
+}
+
+// WithClock gives the clock by which elapsed times are measured.
+func WithClock(c clock.PassiveClock) Option {
+	return func(r *Runner) { r.clock = c }
+}
+
+// NewRunner returns a runner of suites about these operations: those that
+// bindings may name, with the params that their callers give.
+func NewRunner(operations []engine.Operation, opts ...Option) *Runner {
+	r := &Runner{
+		operations: operations,
+		clock:      clock.RealClock{},
+		match:      func(string) bool { return true },
+	}
+	for _, opt := range opts {
+		opt(r)
+	}
+	return r
+}
+
+// Run judges every check of the suites by the set. A suite that asks for what the
+// set doesn't have is a problem of the report, and none of it runs.
+func (r *Runner) Run(ctx context.Context, set engine.Set, suites ...*Suite) *Report {
+	report := &Report{}
+	for _, s := range suites {
+		r.run(ctx, set, s, report)
+	}
+	return report
+}
+
+func (r *Runner) run(ctx context.Context, set engine.Set, s *Suite, report *Report) {
+	var trials []*trial
+	var problems []predicates.Problem
+	for i := range s.checks {
+		c := &s.checks[i]
+		if !r.match(s.Name + "/" + c.name) {
+			continue
+		}
+		t, failed := r.prepare(set, s, c)
+		if failed != nil {
+			line, column := s.doc.Position(failed.at...)
+			problems = append(problems, predicates.Problem{
+				File: s.File, Line: line, Column: column, Document: "Suite " + s.Name,
+				Message: fmt.Sprintf("case %q: %s", c.name, failed.message), Hint: failed.hint,
+				Excerpt: s.doc.Excerpt(line, column),
+			})
+			continue
+		}
+		trials = append(trials, t)
+	}
+	if len(problems) > 0 {
+		report.Problems = append(report.Problems, problems...)
+		return
+	}
+	result := SuiteResult{Name: s.Name, File: s.File}
+	for _, t := range trials {
+		result.Checks = append(result.Checks, t.run(ctx, r.clock))
+	}
+	report.Suites = append(report.Suites, result)
+}
