@@ -71,7 +71,7 @@ func (p *Provisioner) cleanUp(ctx context.Context, failed *v1beta2.AzVolume) {
 	defer cancel()
 	version := failed.ResourceVersion
 	for try := 1; ; try++ {
-		pause := cleanUpPause << (try - 1)
+		backOff := cleanUpPause << (try - 1)
 		err := p.volumes.Delete(ctx, failed.Name, metav1.DeleteOptions{
 			Preconditions: &metav1.Preconditions{UID: ptr.To(failed.UID), ResourceVersion: ptr.To(version)},
 		})
@@ -87,14 +87,14 @@ func (p *Provisioner) cleanUp(ctx context.Context, failed *v1beta2.AzVolume) {
 			case current == nil || current.UID != failed.UID || current.DeletionTimestamp != nil || current.Status.State != v1beta2.VolumeCreationFailed:
 				return // gone, or no longer a failed creation
 			default:
-				version, pause = current.ResourceVersion, firstPause<<(try-1)
+				version, backOff = current.ResourceVersion, firstPause<<(try-1)
 			}
 		}
 		if try == cleanUpTries {
 			logger.Error(err, "The AzVolume of a failed creation is left for the next call")
 			return
 		}
-		if pauseErr := p.pause(ctx, pause); pauseErr != nil {
+		if pauseErr := pause(ctx, p.clock, backOff); pauseErr != nil {
 			logger.Info("The AzVolume of a failed creation is left for the next call", "reason", pauseErr)
 			return
 		}

@@ -30,7 +30,7 @@ func (p *Provisioner) CreateVolume(ctx context.Context, request CreateVolumeRequ
 
 	created := false // by this call, as requested
 	result, err := p.waitForVolume(ctx, OperationCreateVolume, wanted.Name, nil, func(ctx context.Context) (*v1beta2.AzVolume, error) {
-		return write(ctx, p, "create AzVolume "+p.namespace+"/"+wanted.Name, p.cachedVolume(wanted.Name),
+		return write(ctx, p.clock, "create AzVolume "+p.namespace+"/"+wanted.Name, p.cachedVolume(wanted.Name),
 			func(ctx context.Context, current *v1beta2.AzVolume) (*v1beta2.AzVolume, error) {
 				if created = current == nil; created {
 					return p.createVolume(ctx, wanted)

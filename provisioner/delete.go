@@ -101,7 +101,7 @@ func (p *Provisioner) checkUnused(volume *v1beta2.AzVolume, id VolumeID) error {
 func (p *Provisioner) deleteVolume(ctx context.Context, volume *v1beta2.AzVolume, id VolumeID) (anew *v1beta2.AzVolume, err error) {
 	var marked types.UID // of the object that carries our request
 	_, err = p.waitForVolume(ctx, OperationDeleteVolume, volume.Name, nil, func(ctx context.Context) (*v1beta2.AzVolume, error) {
-		return write(ctx, p, "delete AzVolume "+p.namespace+"/"+volume.Name, volume,
+		return write(ctx, p.clock, "delete AzVolume "+p.namespace+"/"+volume.Name, volume,
 			func(ctx context.Context, current *v1beta2.AzVolume) (*v1beta2.AzVolume, error) {
 				switch {
 				case current == nil,

@@ -49,8 +49,9 @@ func wrapError(code codes.Code, err error, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...) + ": " + err.Error(), Err: err}
 }
 
-// asError gives err, which came from what ("create AzVolume ns/name"), the code
-// that callers must see. It returns nil for nil and our own errors unchanged.
+// asError gives err, the error of the request what ("create AzVolume ns/name"),
+// the code that callers must see. It returns nil for nil and our own errors
+// unchanged.
 func asError(ctx context.Context, err error, what string) error {
 	if err == nil {
 		return nil
@@ -61,10 +62,36 @@ func asError(ctx context.Context, err error, what string) error {
 	if errors.Is(err, engine.ErrGone) {
 		return engine.ErrGone // not a failure: how a write tells the engine
 	}
+	return requestError(ctx, err, what)
+}
+
+// endError does the same for what engine.Do returns.
+func endError(ctx context.Context, err error, what string) error {
+	if err == nil {
+		return nil
+	}
+	if own, ok := errors.AsType[*Error](err); ok {
+		return own
+	}
 	if wait, ok := errors.AsType[*engine.WaitError](err); ok {
 		return waitError(wait, what)
 	}
-	return requestError(ctx, err, what)
+	if code, ended := contextCode(ctx, err); ended {
+		return wrapError(code, err, "%s", what)
+	}
+	// The wait couldn't begin: the engine stops, or the set in force is no good.
+	return wrapError(codes.Unavailable, err, "%s: can't wait for it", what)
+}
+
+// contextCode returns the code of a call whose context has ended.
+func contextCode(ctx context.Context, err error) (codes.Code, bool) {
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		return codes.DeadlineExceeded, true
+	case errors.Is(ctx.Err(), context.Canceled), errors.Is(err, context.Canceled):
+		return codes.Canceled, true
+	}
+	return codes.OK, false
 }
 
 // waitError maps the end of a wait. A judge's failure is no news about the
@@ -89,11 +116,10 @@ func waitError(err *engine.WaitError, what string) *Error {
 // requestError maps the error of a request to the API server. What isn't known
 // to be final may still be running, or may work the next time: Unavailable.
 func requestError(ctx context.Context, err error, what string) *Error {
+	if code, ended := contextCode(ctx, err); ended {
+		return wrapError(code, err, "%s", what)
+	}
 	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
-		return wrapError(codes.DeadlineExceeded, err, "%s", what)
-	case errors.Is(ctx.Err(), context.Canceled), errors.Is(err, context.Canceled):
-		return wrapError(codes.Canceled, err, "%s", what)
 	case apierrors.IsForbidden(err):
 		return wrapError(codes.Internal, err, "%s: the API server forbids it, check the driver's RBAC rules", what)
 	case apierrors.IsInvalid(err):

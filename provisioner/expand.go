@@ -47,7 +47,7 @@ func (p *Provisioner) Expand(ctx context.Context, volumeID string, capacity v1be
 	}
 	params := engine.Params{ParamRequiredBytes: capacity.RequiredBytes}
 	result, err := p.waitForVolume(ctx, OperationExpandVolume, name, params, func(ctx context.Context) (*v1beta2.AzVolume, error) {
-		return write(ctx, p, "expand AzVolume "+p.namespace+"/"+name, volume,
+		return write(ctx, p.clock, "expand AzVolume "+p.namespace+"/"+name, volume,
 			func(ctx context.Context, current *v1beta2.AzVolume) (*v1beta2.AzVolume, error) {
 				if current == nil || !isVolume(current, id) {
 					return nil, newError(codes.NotFound, "volume %s doesn't exist any more", id)

@@ -153,7 +153,7 @@ func (p *Provisioner) wait(
 	}
 	p.observer.WaitStarted(operation)
 	result, err := p.engine.Do(ctx, request, write)
-	err = asError(ctx, err, operation+": "+request.Ref.String())
+	err = endError(ctx, err, operation+": "+request.Ref.String())
 	p.observer.WaitEnded(operation, result, err)
 	return result, err
 }

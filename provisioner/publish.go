@@ -43,7 +43,7 @@ func (p *Provisioner) Publish(ctx context.Context, request PublishRequest) (map[
 	name := p.attachmentNameFor(id.DiskName, request.NodeID)
 	params := engine.Params{ParamVolumeName: id.objectName(), ParamNodeName: request.NodeID}
 	result, err := p.waitForAttachment(ctx, OperationPublishVolume, name, params, func(ctx context.Context) (*v1beta2.AzVolumeAttachment, error) {
-		return write(ctx, p, "publish AzVolumeAttachment "+p.namespace+"/"+name, p.cachedAttachment(name),
+		return write(ctx, p.clock, "publish AzVolumeAttachment "+p.namespace+"/"+name, p.cachedAttachment(name),
 			func(ctx context.Context, current *v1beta2.AzVolumeAttachment) (*v1beta2.AzVolumeAttachment, error) {
 				if current == nil {
 					wanted := p.newAttachment(request, id)

@@ -33,7 +33,7 @@ func (p *Provisioner) WaitForAttach(ctx context.Context, volumeID, nodeID, lun s
 		if err != nil {
 			return nil, err
 		}
-		return write(ctx, p, "start the attach of AzVolumeAttachment "+p.namespace+"/"+name+" again", live,
+		return write(ctx, p.clock, "start the attach of AzVolumeAttachment "+p.namespace+"/"+name+" again", live,
 			func(ctx context.Context, current *v1beta2.AzVolumeAttachment) (*v1beta2.AzVolumeAttachment, error) {
 				if current == nil {
 					return nil, newError(codes.NotFound, "volume %s isn't published to node %s", id, nodeID)

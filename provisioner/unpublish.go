@@ -74,7 +74,7 @@ func demotable(attachment *v1beta2.AzVolumeAttachment) bool {
 // turned out to be one that must be detached.
 func (p *Provisioner) demote(ctx context.Context, attachment *v1beta2.AzVolumeAttachment, id VolumeID) (done bool, err error) {
 	name := attachment.Name
-	_, err = write(ctx, p, "demote AzVolumeAttachment "+p.namespace+"/"+name, attachment,
+	_, err = write(ctx, p.clock, "demote AzVolumeAttachment "+p.namespace+"/"+name, attachment,
 		func(ctx context.Context, current *v1beta2.AzVolumeAttachment) (*v1beta2.AzVolumeAttachment, error) {
 			done = current == nil || demotable(current)
 			if current == nil || !done || current.Spec.RequestedRole == v1beta2.RoleReplica {
@@ -130,7 +130,7 @@ func (p *Provisioner) attachSettled(ctx context.Context, attachment *v1beta2.AzV
 func (p *Provisioner) detach(ctx context.Context, attachment *v1beta2.AzVolumeAttachment, id VolumeID) error {
 	name, nodeID := attachment.Name, attachment.Spec.NodeName
 	_, err := p.waitForAttachment(ctx, OperationUnpublishVolume, name, nil, func(ctx context.Context) (*v1beta2.AzVolumeAttachment, error) {
-		return write(ctx, p, "request the detach of AzVolumeAttachment "+p.namespace+"/"+name, attachment,
+		return write(ctx, p.clock, "request the detach of AzVolumeAttachment "+p.namespace+"/"+name, attachment,
 			func(ctx context.Context, current *v1beta2.AzVolumeAttachment) (*v1beta2.AzVolumeAttachment, error) {
 				if current == nil || !isAttachment(current, id.DiskName, nodeID) {
 					return nil, engine.ErrGone

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"google.golang.org/grpc/codes"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/clock"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 // be gone attempt is asked again with nil. Five tries, the second at once, the
 // others after 10 ms, 20 ms and 40 ms with jitter, then Aborted.
 func write[T any](
-	ctx context.Context, p *Provisioner, what string, current *T,
+	ctx context.Context, clock clock.Clock, what string, current *T,
 	attempt func(context.Context, *T) (*T, error), live func(context.Context) (*T, error),
 ) (*T, error) {
 	for try := 1; ; try++ {
@@ -38,7 +38,7 @@ func write[T any](
 			return nil, wrapError(codes.Aborted, err, "%s: still refused after %d tries, call again", what, writeTries)
 		}
 		if try > 1 {
-			if err := p.pause(ctx, firstPause<<(try-2)); err != nil {
+			if err := pause(ctx, clock, firstPause<<(try-2)); err != nil {
 				return nil, asError(ctx, err, what)
 			}
 		}
@@ -53,9 +53,9 @@ func write[T any](
 }
 
 // pause waits for d, give or take a fifth, or until the context ends.
-func (p *Provisioner) pause(ctx context.Context, d time.Duration) error {
+func pause(ctx context.Context, clock clock.Clock, d time.Duration) error {
 	jittered := d*4/5 + rand.N(d*2/5)
-	timer := p.clock.NewTimer(jittered)
+	timer := clock.NewTimer(jittered)
 	defer timer.Stop()
 	select {
 	case <-timer.C():

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"google.golang.org/grpc/codes"
+
+	"github.com/donewhen/donewhen/engine"
+)
+
+// metrics has everything that the driver counts, in a registry of its own.
+type metrics struct {
+	registry       *prometheus.Registry
+	requests       *prometheus.CounterVec
+	calls          *prometheus.HistogramVec
+	engineShare    *prometheus.HistogramVec
+	waits          *prometheus.CounterVec
+	pending        *prometheus.GaugeVec
+	reloads        prometheus.Counter
+	reloadFailures prometheus.Counter
+	setInfo        *prometheus.GaugeVec
+}
+
+func newMetrics() *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "donewhen_api_requests_total",
+			Help: "Requests to the API server, by verb and resource.",
+		}, []string{"verb", "resource"}),
+		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "donewhen_csi_call_seconds",
+			Help:    "CSI calls by method and gRPC code.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 20), // to 8.7 minutes
+		}, []string{"method", "code"}),
+		engineShare: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "donewhen_engine_share_seconds",
+			Help:    "Time between the delivery of the deciding observation and the end of the wait, by operation.",
+			Buckets: prometheus.ExponentialBuckets(0.000005, 2, 20), // to 2.6 s
+		}, []string{"operation"}),
+		waits: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "donewhen_waits_total",
+			Help: "Waits that have ended, by operation and outcome (Done, Failed, Judge, or Ended without a verdict).",
+		}, []string{"operation", "outcome"}),
+		pending: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "donewhen_waiters",
+			Help: "Waits that run, by operation.",
+		}, []string{"operation"}),
+		reloads: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "donewhen_config_reloads_total",
+			Help: "Sets of predicates and bindings taken over since the start.",
+		}),
+		reloadFailures: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "donewhen_config_reload_failures_total",
+			Help: "Sets refused since the start; the last good one stays.",
+		}),
+		setInfo: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "donewhen_set_info",
+			Help: "1 for the digest of the set of predicates and bindings in force.",
+		}, []string{"digest"}),
+	}
+	m.registry.MustRegister(
+		m.requests, m.calls, m.engineShare, m.waits, m.pending, m.reloads, m.reloadFailures, m.setInfo,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return m
+}
+
+// callEnded is a csi.CallObserver.
+func (m *metrics) callEnded(method string, code codes.Code, took time.Duration) {
+	m.calls.WithLabelValues(method, code.String()).Observe(took.Seconds())
+}
+
+// WaitStarted implements provisioner.Observer.
+func (m *metrics) WaitStarted(operation string) { m.pending.WithLabelValues(operation).Inc() }
+
+// WaitEnded implements provisioner.Observer.
+func (m *metrics) WaitEnded(operation string, result *engine.Result, _ error) {
+	m.pending.WithLabelValues(operation).Dec()
+	outcome := "Ended"
+	if result != nil {
+		outcome = result.Verdict.Decision.String()
+		if result.Verdict.Cause == engine.CauseJudge {
+			outcome = "Judge"
+		}
+		if !result.Delivered.IsZero() {
+			m.engineShare.WithLabelValues(operation).Observe(max(0, result.Ended.Sub(result.Delivered)).Seconds())
+		}
+	}
+	m.waits.WithLabelValues(operation, outcome).Inc()
+}
+
+// setInForce shows the digest of the set that new waits use.
+func (m *metrics) setInForce(digest string) {
+	m.setInfo.Reset()
+	m.setInfo.WithLabelValues(digest).Set(1)
+}

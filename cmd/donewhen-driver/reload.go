@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+
+	"github.com/donewhen/donewhen/engine"
+	"github.com/donewhen/donewhen/predicates"
+	"github.com/donewhen/donewhen/predicates/source"
+	"github.com/donewhen/donewhen/provisioner"
+)
+
+// config keeps the set of predicates and bindings in force: the driver's own,
+// overridden by the ConfigMap as long as that can be loaded.
+type config struct {
+	store     *predicates.Store
+	configMap *source.ConfigMap // nil: none
+	swap      func(engine.Set)  // set before run
+	metrics   *metrics
+	logger    klog.Logger
+
+	once     sync.Once
+	lookedAt chan struct{} // closed when the ConfigMap has been looked at once
+
+	mu  sync.Mutex
+	err error // the last reason why the ConfigMap can't be watched
+}
+
+func newConfig(client kubernetes.Interface, opts options, metrics *metrics, logger klog.Logger) (*config, error) {
+	c := &config{metrics: metrics, logger: logger, lookedAt: make(chan struct{})}
+	if opts.predicatesConfigMap != "" {
+		c.configMap = source.NewConfigMap(client, opts.namespace, opts.predicatesConfigMap, source.WithErrorHandler(c.failed))
+	}
+	name, data := provisioner.Defaults()
+	defaults := predicates.Source{Name: "defaults", Files: []predicates.File{{Name: name, Data: data}}}
+	store, err := predicates.NewStore(provisioner.Operations(), defaults, predicates.WithObserver(c.report))
+	if err != nil {
+		return nil, fmt.Errorf("load the driver's own predicates: %w", err)
+	}
+	c.store = store
+	metrics.setInForce(store.Set().Digest())
+	return c, nil
+}
+
+// set returns the set in force.
+func (c *config) set() engine.Set { return c.store.Set() }
+
+// run follows the ConfigMap until the context ends.
+func (c *config) run(ctx context.Context) error {
+	if c.configMap == nil {
+		c.once.Do(func() { close(c.lookedAt) })
+		return nil
+	}
+	return c.configMap.Run(ctx, func(s predicates.Source) {
+		_ = c.store.Update(s) // reported by the observer
+		c.once.Do(func() { close(c.lookedAt) })
+	})
+}
+
+// report is told of every change of the ConfigMap's content.
+func (c *config) report(r predicates.Report) {
+	if r.Err != nil {
+		c.metrics.reloadFailures.Inc()
+		// One line for each problem, with where it stands and what to do about it.
+		for _, problem := range problems(r.Err) {
+			c.logger.Error(nil, "The predicates can't be loaded, the last good set stays in force", "source", r.Source, "problem", problem, "digest", r.Set.Digest())
+		}
+		return
+	}
+	if r.Changed {
+		c.swap(r.Set)
+		c.metrics.reloads.Inc()
+		c.metrics.setInForce(r.Set.Digest())
+		c.logger.Info("A new set of predicates is in force", "source", r.Source, "digest", r.Set.Digest())
+	}
+}
+
+func problems(err error) []string {
+	load, ok := errors.AsType[*predicates.LoadError](err)
+	if !ok {
+		return []string{oneLine(err)}
+	}
+	var lines []string
+	for _, problem := range load.Problems {
+		lines = append(lines, problem.Summary())
+	}
+	return lines
+}
+
+// failed is told each time the ConfigMap can't be listed or watched.
+func (c *config) failed(_ context.Context, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = err
+	c.logger.Error(err, "The ConfigMap of predicates can't be watched, trying again", "source", c.configMap.Name())
+}
+
+// looked waits until the ConfigMap has been looked at once, so that no call is
+// judged by predicates that it overrides.
+func (c *config) looked(ctx context.Context) error {
+	select {
+	case <-c.lookedAt:
+		return nil
+	case <-ctx.Done():
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		err := c.err
+		if err == nil {
+			err = ctx.Err()
+		}
+		return fmt.Errorf("read %s: %w; may the driver list and watch it? --predicates-configmap '' does without", c.configMap.Name(), err)
+	}
+}

@@ -1,0 +1,68 @@
+package csi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"strings"
+	"time"
+)
+
+// Listen listens on a unix socket: unix:///path, unix:path or a plain path. A
+// socket that a running program serves is an error; one that a program has left
+// behind is replaced. The socket goes when the listener is closed.
+func Listen(ctx context.Context, endpoint string) (net.Listener, error) {
+	path, err := socketPath(endpoint)
+	if err != nil {
+		return nil, err
+	}
+	if err := removeStale(ctx, path); err != nil {
+		return nil, err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on the CSI socket %s: %w", path, err)
+	}
+	return listener, nil
+}
+
+func socketPath(endpoint string) (string, error) {
+	path, found := strings.CutPrefix(endpoint, "unix:")
+	if !found && strings.Contains(endpoint, "://") {
+		return "", fmt.Errorf("endpoint %q: only unix sockets are served, give unix:///path/csi.sock", endpoint)
+	}
+	if strings.HasPrefix(path, "//") {
+		path = path[2:]
+	}
+	if path == "" {
+		return "", fmt.Errorf("endpoint %q has no path, give unix:///path/csi.sock", endpoint)
+	}
+	return path, nil
+}
+
+func removeStale(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("look at the CSI socket %s: %w", path, err)
+	case info.Mode().Type() != fs.ModeSocket:
+		return fmt.Errorf("%s exists and isn't a socket: give another --endpoint, or remove it", path)
+	}
+	dialer := net.Dialer{Timeout: 2 * time.Second}
+	connection, err := dialer.DialContext(ctx, "unix", path)
+	if err == nil {
+		return errors.Join(fmt.Errorf("the CSI socket %s is in use by a running program: stop that, or give another --endpoint", path), connection.Close())
+	}
+	if !refused(err) {
+		return fmt.Errorf("see whether a program serves the CSI socket %s: %w", path, err)
+	}
+	if err := os.Remove(path); err != nil {
+		return fmt.Errorf("remove the CSI socket %s, which an ended program has left: %w", path, err)
+	}
+	return nil
+}
