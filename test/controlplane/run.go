@@ -43,6 +43,9 @@ func run(ctx context.Context, cfg config, stdin io.Reader, stdout io.Writer) (er
 	if err != nil {
 		return err
 	}
+	if readyFile != "" {
+		defer os.Remove(readyFile) // what it says is no longer true
+	}
 	log, err := logTo(dir.LogFile())
 	if err != nil {
 		return err

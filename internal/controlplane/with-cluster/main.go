@@ -45,6 +45,10 @@ func run(args []string, stderr io.Writer) int {
 		fs.Usage()
 		return exitUsage
 	}
+	if _, err := exec.LookPath(fs.Arg(0)); err != nil {
+		fmt.Fprintln(stderr, "with-cluster: find the command:", err)
+		return exitFailed
+	}
 	// From here on no signal ends this process before the server has stopped.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)

@@ -35,10 +35,3 @@ func TestRunPassesSignals(t *testing.T) {
 		t.Errorf("exit code: got %d, want 9; %s", code, &stderr)
 	}
 }
-
-func TestRunCommandThatCannotStart(t *testing.T) {
-	var stderr bytes.Buffer
-	if code := run([]string{"--", "/no/such/command"}, &stderr); code != 1 || !strings.Contains(stderr.String(), "no such file") {
-		t.Errorf("exit code %d, output %s", code, &stderr)
-	}
-}

@@ -18,3 +18,10 @@ func TestRunWithoutCommand(t *testing.T) {
 		t.Errorf("--help: exit code %d", code)
 	}
 }
+
+func TestRunUnknownCommand(t *testing.T) {
+	var stderr bytes.Buffer
+	if code := run([]string{"--", "/no/such/command"}, &stderr); code != exitFailed || !strings.Contains(stderr.String(), "/no/such/command") {
+		t.Errorf("exit code %d, output %s", code, &stderr)
+	}
+}
