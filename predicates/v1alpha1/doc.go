@@ -9,9 +9,9 @@
 //	  done: object.status.phase == 'Bound'
 //
 // The types are plain data. Package predicates reads them strictly and fills in
-// what a document leaves out. Two tags say what YAML may write shorter: a struct
-// with a `form:"short"` field may be that field's value alone, and a slice with
-// `form:"many"` may be a single element.
+// what a document leaves out. The form tag says what YAML may write shorter: a
+// struct with a "short" field may be that field's value alone, and a "many" slice
+// may be a single element. A "nonempty" string that is written isn't blank.
 package v1alpha1
 
 // APIVersion is the apiVersion of every document of this format.

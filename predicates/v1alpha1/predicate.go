@@ -124,25 +124,25 @@ type Policy struct {
 // Variable is a named value.
 type Variable struct {
 	Name       string `json:"name"`
-	Expression string `json:"expression"`
+	Expression string `json:"expression" form:"nonempty"`
 }
 
 // Rule is a condition and what it means. A plain string is its expression.
 type Rule struct {
-	Expression string `json:"expression,omitempty" form:"short"`
+	Expression string `json:"expression,omitempty" form:"short,nonempty"`
 	// For is how long the rule must hold.
 	For *metav1.Duration `json:"for,omitempty"`
 	// Code is a gRPC code: what CodeExpression falls back to, or the code itself.
 	Code           string `json:"code,omitempty"`
-	CodeExpression string `json:"codeExpression,omitempty"`
+	CodeExpression string `json:"codeExpression,omitempty" form:"nonempty"`
 	// CodeMap translates results of CodeExpression that aren't gRPC codes.
 	CodeMap map[string]string `json:"codeMap,omitempty"`
 	// Reason is one word: what ReasonExpression falls back to, or the reason itself.
 	Reason           string `json:"reason,omitempty"`
-	ReasonExpression string `json:"reasonExpression,omitempty"`
+	ReasonExpression string `json:"reasonExpression,omitempty" form:"nonempty"`
 	// Message likewise.
 	Message           string `json:"message,omitempty"`
-	MessageExpression string `json:"messageExpression,omitempty"`
+	MessageExpression string `json:"messageExpression,omitempty" form:"nonempty"`
 }
 
 // Limits bound one judging: Timeout and Cost are for CEL, Timeout, Memory and

@@ -21,7 +21,8 @@ import (
 // json tags and case counts, unknown fields and wrong types are findings, and so
 // is a field without a value. Two more tags say what may be written shorter: a
 // struct with a `form:"short"` field may be that field's value alone, a slice
-// with `form:"many"` may be one element.
+// with `form:"many"` may be one element. A string with `form:"nonempty"` that is
+// written but blank is a finding. Forms are joined by commas.
 //
 // Fields may be structs, pointers, slices, maps with string keys, strings,
 // booleans, integers, floats, metav1.Duration, resource.Quantity and any (what
@@ -84,7 +85,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, form reflect.StructTag, p
 	case reflect.Slice:
 		elements := n.Content
 		if n.Kind != yaml.SequenceNode {
-			if form.Get("form") != "many" {
+			if !has(form, "many") {
 				d.wrong(n, path, "a list")
 				return
 			}
@@ -108,6 +109,9 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, form reflect.StructTag, p
 	case reflect.String:
 		if s, ok := d.scalar(n, path, "!!str", "!!timestamp"); ok {
 			v.SetString(s)
+			if has(form, "nonempty") && strings.TrimSpace(s) == "" && !foreignTag(n) {
+				d.report(n, "give it a value or remove it", "%s is empty", where(path))
+			}
 		} else if n.Kind == yaml.ScalarNode && n.Value != "" && n.Style&yaml.TaggedStyle == 0 {
 			d.findings[len(d.findings)-1].Hint = fmt.Sprintf("quote it: '%s'", n.Value)
 		}
@@ -153,6 +157,11 @@ func (d *decoder) wrong(n *yaml.Node, path []any, want string) {
 	}
 }
 
+// has reports whether a field's form tag has the word.
+func has(tag reflect.StructTag, word string) bool {
+	return slices.Contains(strings.Split(tag.Get("form"), ","), word)
+}
+
 func where(path []any) string {
 	if len(path) == 0 {
 		return "the document"
@@ -183,7 +192,7 @@ func (d *decoder) fields(n *yaml.Node, v reflect.Value, path []any) {
 	for _, f := range reflect.VisibleFields(v.Type()) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		fields[name] = f
-		if f.Tag.Get("form") == "short" {
+		if has(f.Tag, "short") {
 			short = &f
 		}
 	}
@@ -259,6 +268,7 @@ func (d *decoder) any(n *yaml.Node, path []any) any {
 			d.report(n, "", "%s: %s is out of range", Path(path...), n.Value)
 		} else if math.IsInf(f, 0) || math.IsNaN(f) {
 			d.report(n, "", "%s: %s isn't a finite number", Path(path...), n.Value)
+			f = 0 // what is returned is JSON all the same
 		}
 		return f
 	}

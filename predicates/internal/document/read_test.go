@@ -10,7 +10,7 @@ import (
 )
 
 type rule struct {
-	Expression string            `json:"expression" form:"short"`
+	Expression string            `json:"expression" form:"short,nonempty"`
 	For        *metav1.Duration  `json:"for"`
 	CodeMap    map[string]string `json:"codeMap"`
 	Cost       *int64            `json:"cost"`
@@ -76,7 +76,7 @@ func TestFindings(t *testing.T) {
 			"2:1: unknown field \"kinds\" (did you mean \"kind\"?)",
 			"3:9: unknown field \"zzz\" in inner (fields: name)\n",
 		}, "\n")},
-		{"empty values", "kind:\ndone: ''\nlist: [~]\ninner: null\n", "1:6: kind is empty (give it a value or remove it)\n3:8: list[0] must be a string, it is empty (quote it: '~')\n4:8: inner is empty (give it a value or remove it)\n"},
+		{"empty values", "kind:\ndone: ''\nlist: [~]\ninner: null\n", "1:6: kind is empty (give it a value or remove it)\n2:7: done[0] is empty (give it a value or remove it)\n3:8: list[0] must be a string, it is empty (quote it: '~')\n4:8: inner is empty (give it a value or remove it)\n"},
 		{"wrong types", "kind: 2\nlist: a\ninner: x\nmap: []\ndone: {quiet: 3, cost: 1.5, for: 30, codeMap: {a: true}}\n", strings.Join([]string{
 			"1:7: kind must be a string, it is a number (quote it: '2')",
 			"2:7: list must be a list, it is a string",

@@ -1,0 +1,191 @@
+package source_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/donewhen/donewhen/predicates"
+	"github.com/donewhen/donewhen/predicates/source"
+)
+
+const namespace, name = "azure-disk-csi", "donewhen-predicates"
+
+func configMap(name string, data map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: data}
+}
+
+// run starts the source and returns the channel of what it delivers. The source
+// is stopped, and has stopped, at the end of the test.
+func run(t *testing.T, s *source.ConfigMap) <-chan predicates.Source {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	delivered, done := make(chan predicates.Source), make(chan error, 1)
+	go func() {
+		done <- s.Run(ctx, func(s predicates.Source) {
+			select {
+			case delivered <- s:
+			case <-ctx.Done():
+			}
+		})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	return delivered
+}
+
+// render prints a source on one line.
+func render(s predicates.Source) string {
+	text := s.Name + ":"
+	for _, f := range s.Files {
+		text += fmt.Sprintf(" %s=%s", f.Name, f.Data)
+	}
+	return text
+}
+
+// expect receives one delivery.
+func expect(t *testing.T, delivered <-chan predicates.Source, want string) {
+	t.Helper()
+	select {
+	case s := <-delivered:
+		if got := strings.TrimPrefix(render(s), "configmap azure-disk-csi/donewhen-predicates:"); got != want {
+			t.Fatalf("delivered %q, want %q", got, want)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatalf("nothing was delivered, want %q", want)
+	}
+}
+
+func TestConfigMapThroughItsLife(t *testing.T) {
+	client := fake.NewClientset(configMap("another", map[string]string{"x": "y"}))
+	maps := client.CoreV1().ConfigMaps(namespace)
+	must := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	delivered := run(t, source.NewConfigMap(client, namespace, name))
+	expect(t, delivered, "") // not there: nothing in it
+
+	must(maps.Create(t.Context(), configMap(name, map[string]string{"b.yaml": "2", "a": "1"}), metav1.CreateOptions{}))
+	expect(t, delivered, " a=1 b.yaml=2")
+
+	must(maps.Update(t.Context(), configMap(name, map[string]string{"a": "1"}), metav1.UpdateOptions{}))
+	expect(t, delivered, " a=1")
+
+	labelled := configMap(name, map[string]string{"a": "1"})
+	labelled.Labels = map[string]string{"only": "metadata"}
+	must(maps.Update(t.Context(), labelled, metav1.UpdateOptions{}))
+	must(maps.Update(t.Context(), configMap("another", map[string]string{"x": "z"}), metav1.UpdateOptions{}))
+	must(maps.Update(t.Context(), configMap(name, map[string]string{"a": "3"}), metav1.UpdateOptions{}))
+	expect(t, delivered, " a=3") // and nothing for the two before
+
+	must(nil, maps.Delete(t.Context(), name, metav1.DeleteOptions{}))
+	expect(t, delivered, "")
+
+	must(maps.Create(t.Context(), configMap(name, map[string]string{"c": "4"}), metav1.CreateOptions{}))
+	expect(t, delivered, " c=4")
+}
+
+// TestConfigMapBurst: what changes during a delivery is delivered as one, the
+// newest.
+func TestConfigMapBurst(t *testing.T) {
+	client := fake.NewClientset(configMap(name, map[string]string{"a": "0"}))
+	delivered := run(t, source.NewConfigMap(client, namespace, name))
+	const edits = 200
+	for i := 1; i <= edits; i++ {
+		edit := configMap(name, map[string]string{"a": fmt.Sprint(i)})
+		if _, err := client.CoreV1().ConfigMaps(namespace).Update(t.Context(), edit, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deadline := time.After(10 * time.Second)
+	for deliveries := 1; ; deliveries++ {
+		select {
+		case s := <-delivered:
+			if string(s.Files[0].Data) == fmt.Sprint(edits) {
+				if deliveries > edits {
+					t.Errorf("%d deliveries for %d edits", deliveries, edits)
+				}
+				return
+			}
+		case <-deadline:
+			t.Fatal("the newest content was never delivered")
+		}
+	}
+}
+
+// TestConfigMapSelectsByName: RBAC can then be for the one name.
+func TestConfigMapSelectsByName(t *testing.T) {
+	client := fake.NewClientset()
+	seen := make(chan string, 10)
+	client.PrependReactor("list", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		seen <- a.(clienttesting.ListAction).GetListRestrictions().Fields.String()
+		return false, nil, nil
+	})
+	expect(t, run(t, source.NewConfigMap(client, namespace, name)), "")
+	if got := <-seen; got != "metadata.name="+name {
+		t.Errorf("listed with field selector %q", got)
+	}
+}
+
+// TestConfigMapForbidden: the error is reported, nothing is delivered, and once
+// the list succeeds all is well.
+func TestConfigMapForbidden(t *testing.T) {
+	client := fake.NewClientset(configMap(name, map[string]string{"a": "1"}))
+	forbidden := errors.New("configmaps is forbidden")
+	refuse := make(chan bool, 1)
+	refuse <- true
+	client.PrependReactor("list", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+		select {
+		case <-refuse:
+			return true, nil, forbidden
+		default:
+			return false, nil, nil
+		}
+	})
+	reported := make(chan error, 10)
+	delivered := run(t, source.NewConfigMap(client, namespace, name,
+		source.WithErrorHandler(func(_ context.Context, err error) { reported <- err })))
+	if err := <-reported; !strings.Contains(err.Error(), forbidden.Error()) {
+		t.Errorf("reported %v", err)
+	}
+	expect(t, delivered, " a=1")
+}
+
+// TestConfigMapStopsBeforeItSynced: Run ends with its context at any time.
+func TestConfigMapStopsBeforeItSynced(t *testing.T) {
+	client := fake.NewClientset()
+	client.PrependReactor("list", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("down")
+	})
+	reported := make(chan error, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	s := source.NewConfigMap(client, namespace, name, source.WithErrorHandler(func(_ context.Context, err error) {
+		select {
+		case reported <- err:
+		default:
+		}
+	}))
+	go func() { done <- s.Run(ctx, func(predicates.Source) { t.Error("delivered without a list") }) }()
+	<-reported
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+}
