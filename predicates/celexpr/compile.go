@@ -3,6 +3,7 @@ package celexpr
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -111,9 +112,34 @@ func programIssue(checked *ast.AST, err error) Issue {
 	var celErr *types.Err
 	if errors.As(err, &celErr) && celErr.NodeID() > 0 {
 		issue = position(checked, celErr.NodeID())
+	} else if id, ok := badPattern(checked); ok {
+		issue = position(checked, id)
 	}
 	issue.Message = err.Error()
 	return issue
+}
+
+// badPattern finds a constant regular expression that doesn't parse: Kubernetes'
+// functions report it without a position.
+func badPattern(checked *ast.AST) (id int64, found bool) {
+	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if found || e.Kind() != ast.CallKind {
+			return
+		}
+		switch e.AsCall().FunctionName() {
+		case "find", "findAll":
+			for _, arg := range e.AsCall().Args() {
+				pattern, ok := constant(arg).(string)
+				if !ok {
+					continue
+				}
+				if _, err := regexp.Compile(pattern); err != nil {
+					id, found = arg.ID(), true
+				}
+			}
+		}
+	}))
+	return id, found
 }
 
 // position returns where the node begins.
@@ -174,6 +200,8 @@ func typeName(t *cel.Type) string {
 		return "condition"
 	case t.Kind() == types.OpaqueKind && t.TypeName() == "optional_type":
 		return "optional"
+	case t.Kind() == types.NullTypeKind:
+		return "null"
 	case t.Kind() == types.DurationKind:
 		return "duration"
 	case t.Kind() == types.TimestampKind:

@@ -106,7 +106,7 @@ func programOptions() []cel.ProgramOption {
 func boundedOptions(costLimit uint64) []cel.ProgramOption {
 	return []cel.ProgramOption{
 		cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost),
-		cel.CostTracking(&library.CostEstimator{}),
+		cel.CostTracking(&costEstimator{}),
 		cel.CostTrackerOptions(interpreter.PresenceTestHasCost(false)),
 		cel.CostLimit(costLimit),
 		cel.InterruptCheckFrequency(interruptEvery),

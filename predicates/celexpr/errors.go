@@ -41,14 +41,14 @@ func (e *Error) Error() string {
 }
 
 // newError classifies what evaluating the program gave.
-func newError(ctx context.Context, p *Program, err error) *Error {
+func newError(ctx context.Context, ev *Evaluation, p *Program, err error) *Error {
 	var known *Error
 	if errors.As(err, &known) {
 		return known // of a variable that the expression uses
 	}
 	var cancelled interpreter.EvalCancelledError
 	if errors.As(err, &cancelled) {
-		return &Error{Kind: LimitExceeded, Message: "the expression costs more than it may", program: p, node: noNode}
+		return costError(ev, p)
 	}
 	var interrupted interpreter.InterruptError
 	if errors.As(err, &interrupted) {
@@ -63,6 +63,14 @@ func newError(ctx context.Context, p *Program, err error) *Error {
 		out.Kind, out.Message = MissingData, message
 	}
 	return out
+}
+
+// costError is the error of an evaluation that cost more than it may.
+func costError(ev *Evaluation, p *Program) *Error {
+	return &Error{
+		Kind: LimitExceeded, program: p, node: noNode,
+		Message: fmt.Sprintf("the predicate costs more than its limit of %d", ev.limits.Cost),
+	}
 }
 
 // interruptedError is the error of an evaluation whose context has ended.

@@ -136,7 +136,7 @@ func (ev *Evaluation) spend(p *Program, cost *uint64) *Error {
 		return nil
 	}
 	if ev.spent += *cost; ev.spent > ev.limits.Cost {
-		return &Error{Kind: LimitExceeded, Message: "the predicate's expressions cost more than they may", program: p, node: noNode}
+		return costError(ev, p)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common"
@@ -21,15 +22,31 @@ func syntaxIssues(source string, errs []*common.Error) []Issue {
 	for _, err := range sorted(errs) {
 		issue := located(err)
 		issue.Message, issue.Hint = syntaxMessage(source, strings.TrimPrefix(err.Message, "Syntax error: "))
+		if atEnd(source, issue) && strings.HasPrefix(issue.Message, "unexpected ") {
+			issue.Message = endsEarly
+		}
 		if issue.Message == endsEarly && len(out) > 0 {
 			continue // it follows from the error before
 		}
 		out = append(out, issue)
+		if issue.Message == yamlComment {
+			break // the rest is about the comment's text
+		}
 	}
 	return out
 }
 
-const endsEarly = "the expression ends too early"
+// Messages that are compared.
+const (
+	endsEarly   = "the expression ends too early"
+	yamlComment = "unexpected '#'"
+)
+
+// atEnd reports whether an issue is behind the last character.
+func atEnd(source string, i Issue) bool {
+	lines := strings.Split(source, "\n")
+	return i.Line == len(lines) && i.Column > utf8.RuneCountInString(lines[len(lines)-1])
+}
 
 func syntaxMessage(source, message string) (text, hint string) {
 	if token, ok := quoted(badToken, message); ok {
@@ -37,7 +54,7 @@ func syntaxMessage(source, message string) (text, hint string) {
 		case strings.HasPrefix(token, "="):
 			return "unexpected '='", "compare with '=='"
 		case strings.HasPrefix(token, "#"):
-			return "unexpected '#'", "CEL comments start with //"
+			return yamlComment, "CEL comments start with //"
 		case strings.HasPrefix(token, "&"):
 			return "unexpected '&'", "write '&&'"
 		case strings.HasPrefix(token, "|"):
@@ -46,6 +63,9 @@ func syntaxMessage(source, message string) (text, hint string) {
 			return "unterminated string", "close the quote; outside a block scalar (|-) ' #' starts a YAML comment"
 		}
 		return fmt.Sprintf("unexpected %q", token), ""
+	}
+	if token, ok := quoted(missingToken, message); ok {
+		return fmt.Sprintf("%q is missing", token), ""
 	}
 	if token, ok := quoted(badInput, message); ok {
 		switch token {
@@ -78,6 +98,7 @@ func syntaxMessage(source, message string) (text, hint string) {
 var (
 	badToken       = regexp.MustCompile(`(?s)^token recognition error at: '(.*)'$`)
 	badInput       = regexp.MustCompile(`(?s)\binput '(.*?)'(?: expecting .*)?$`)
+	missingToken   = regexp.MustCompile(`^missing '(.*)' at `)
 	undeclared     = regexp.MustCompile(`^undeclared reference to '(.*)' \(in container`)
 	undefinedField = regexp.MustCompile(`^undefined field '(.*)'$`)
 	bareHas        = regexp.MustCompile(`\bhas\(\s*([A-Za-z_][A-Za-z0-9_]*)\s*\)`)

@@ -7,7 +7,7 @@ func didYouMean(name string, candidates []string) string {
 	if len(name) > longest {
 		return ""
 	}
-	best, bestDistance := "", 2+len(name)/3
+	best, bestDistance := "", min(2+len(name)/3, len(name))
 	for _, c := range candidates {
 		if d := distance(name, c); c != name && d < bestDistance {
 			best, bestDistance = c, d

@@ -66,7 +66,7 @@ func (p *Program) eval(ev *Evaluation) (ref.Val, *Error) {
 	}
 	out, _, err := p.plan.Eval(ev)
 	if err != nil {
-		return nil, newError(ev.ctx, p, err)
+		return nil, newError(ev.ctx, ev, p, err)
 	}
 	return out, nil
 }
@@ -74,7 +74,7 @@ func (p *Program) eval(ev *Evaluation) (ref.Val, *Error) {
 func (p *Program) evalBounded(ev *Evaluation) (ref.Val, *Error) {
 	plan, err := p.bounded.get(p.cel, ev.limits.Cost)
 	if err != nil {
-		return nil, newError(ev.ctx, p, err)
+		return nil, newError(ev.ctx, ev, p, err)
 	}
 	ctx := ev.bounded()
 	if ctx.Err() != nil {
@@ -82,7 +82,7 @@ func (p *Program) evalBounded(ev *Evaluation) (ref.Val, *Error) {
 	}
 	out, details, err := plan.ContextEval(ctx, ev)
 	if err != nil {
-		return nil, newError(ctx, p, err)
+		return nil, newError(ctx, ev, p, err)
 	}
 	if err := ev.spend(p, details.ActualCost()); err != nil {
 		return nil, err
