@@ -29,6 +29,7 @@ type admission int8
 
 const (
 	dropped  admission = iota // not ours, or older than our write
+	lookup                    // not ours, but the store may tell of ours
 	unseen                    // the store has not caught up with the floor
 	admitted                  // to be judged
 )
@@ -59,7 +60,9 @@ func (b *barrier) admit(s sighting) (Presence, admission) {
 		if a := b.admitUnordered(s, other); a != admitted {
 			return 0, a
 		}
-	case order == at && other && !absentInStore:
+	case other && !s.present() && !absentInStore:
+		return 0, lookup // the end of another: what is there now?
+	case other && order == at && !absentInStore:
 		return 0, dropped // older than our write, which has this version
 	}
 	switch {

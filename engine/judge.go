@@ -46,6 +46,7 @@ func (o *object) plan(s sighting) (jobs []job, stale bool) {
 		if admission != admitted {
 			stale = stale || w.barrier.order(s.version) == below
 			w.block(s, admission)
+			o.look = o.look || admission == lookup
 			continue
 		}
 		jobs = append(jobs, job{
