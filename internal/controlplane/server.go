@@ -24,7 +24,7 @@ const (
 )
 
 const (
-	startLimit = 2 * time.Minute  // a start takes 2 to 6 s; a busy machine may need more
+	startLimit = 4 * time.Minute  // a start takes 2 to 6 s; a machine that is very busy needs much more
 	stopLimit  = 20 * time.Second // a stop takes 1 to 4 s; after this the server is killed
 )
 
