@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -131,37 +130,6 @@ func (e *Expectation) String() string {
 		parts = append(parts, "missing "+quoteOrNone(*e.Missing))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// MarshalJSON writes the expectation as suites do.
-func (e *Expectation) MarshalJSON() ([]byte, error) {
-	written := map[string]any{"verdict": e.Decision.String()}
-	if e.Code != nil {
-		written["code"] = e.Code.String()
-	}
-	if e.Reason != nil {
-		written["reason"] = *e.Reason
-	}
-	if e.Cause != nil {
-		written["cause"] = e.Cause.String()
-	}
-	if e.For != nil {
-		written["for"] = e.For.String()
-	}
-	if e.Missing != nil {
-		written["missing"] = *e.Missing
-	}
-	if m := e.Message; m != nil {
-		switch {
-		case m.Equals != nil:
-			written["message"] = map[string]any{"equals": *m.Equals}
-		case m.Matches != nil:
-			written["message"] = map[string]any{"matches": m.Matches.String()}
-		default:
-			written["message"] = *m.Contains
-		}
-	}
-	return json.Marshal(written)
 }
 
 func codeText(v engine.Verdict) string {

@@ -27,17 +27,28 @@ type jsonSuite struct {
 }
 
 type jsonCheck struct {
-	Name        string       `json:"name"`
-	Line        int          `json:"line"`
-	Column      int          `json:"column"`
-	Operation   string       `json:"operation,omitempty"`
-	Predicate   string       `json:"predicate"`
-	Digest      string       `json:"digest,omitempty"`
-	Passed      bool         `json:"passed"`
-	Want        *Expectation `json:"want"`
-	Got         jsonVerdict  `json:"got"`
-	Differences []string     `json:"differences,omitempty"`
-	Seconds     float64      `json:"seconds"`
+	Name        string      `json:"name"`
+	Line        int         `json:"line"`
+	Column      int         `json:"column"`
+	Operation   string      `json:"operation,omitempty"`
+	Predicate   string      `json:"predicate"`
+	Digest      string      `json:"digest,omitempty"`
+	Passed      bool        `json:"passed"`
+	Want        jsonWant    `json:"want"`
+	Got         jsonVerdict `json:"got"`
+	Differences []string    `json:"differences,omitempty"`
+	Seconds     float64     `json:"seconds"`
+}
+
+// jsonWant is an expectation as suites write it.
+type jsonWant struct {
+	Verdict string  `json:"verdict"`
+	Code    *string `json:"code,omitempty"`
+	Reason  *string `json:"reason,omitempty"`
+	Message any     `json:"message,omitempty"`
+	Cause   *string `json:"cause,omitempty"`
+	For     *string `json:"for,omitempty"`
+	Missing *string `json:"missing,omitempty"`
 }
 
 type jsonVerdict struct {
@@ -101,8 +112,35 @@ func jsonOf(c *CheckResult) jsonCheck {
 	return jsonCheck{
 		Name: c.Name, Line: c.Line, Column: c.Column, Operation: c.Operation,
 		Predicate: c.Predicate.Name, Digest: c.Predicate.Digest, Passed: c.Passed(),
-		Want: c.Want, Got: got, Differences: c.Differences, Seconds: c.Elapsed.Seconds(),
+		Want: jsonOfWant(c.Want), Got: got, Differences: c.Differences, Seconds: c.Elapsed.Seconds(),
 	}
+}
+
+func jsonOfWant(e *Expectation) jsonWant {
+	want := jsonWant{Verdict: e.Decision.String(), Reason: e.Reason, Missing: e.Missing}
+	if e.Code != nil {
+		want.Code = new(e.Code.String())
+	}
+	if e.Cause != nil {
+		want.Cause = new(e.Cause.String())
+	}
+	switch {
+	case e.For == nil:
+	case *e.For == 0:
+		want.For = new("")
+	default:
+		want.For = new(e.For.String())
+	}
+	switch m := e.Message; {
+	case m == nil:
+	case m.Equals != nil:
+		want.Message = map[string]string{"equals": *m.Equals}
+	case m.Matches != nil:
+		want.Message = map[string]string{"matches": m.Matches.String()}
+	default:
+		want.Message = *m.Contains
+	}
+	return want
 }
 
 func jsonOfProblem(p predicates.Problem) jsonProblem {

@@ -80,6 +80,9 @@ func (r *Runner) run(ctx context.Context, set engine.Set, s *Suite, report *Repo
 		report.Problems = append(report.Problems, problems...)
 		return
 	}
+	if len(trials) == 0 && len(s.checks) > 0 {
+		return // the filter wants none of it
+	}
 	result := SuiteResult{Name: s.Name, File: s.File}
 	for _, t := range trials {
 		result.Checks = append(result.Checks, t.run(ctx, r.clock))

@@ -28,6 +28,9 @@ func (r *Report) WriteText(w io.Writer, options TextOptions) error {
 			continue
 		}
 		fmt.Fprintf(out, "%s (%s)\n", s.Name, s.File)
+		if len(s.Checks) == 0 {
+			fmt.Fprintln(out, "  has no cases")
+		}
 		for j := range s.Checks {
 			c := &s.Checks[j]
 			switch {
@@ -82,8 +85,17 @@ func writeFailure(w io.Writer, c *CheckResult) {
 	if len(c.Verdict.Missing) > 0 {
 		line("missing", "%s", strings.Join(c.Verdict.Missing, "; "))
 	}
+	// What was wanted and got stands above: the names of what differs are enough.
+	var fields []string
 	for _, difference := range c.Differences {
-		line("differs", "%s", difference)
+		if field, _, ok := strings.Cut(difference, ": want "); ok {
+			fields = append(fields, field)
+		} else {
+			line("wrong", "%s", difference)
+		}
+	}
+	if len(fields) > 0 {
+		line("differs", "%s", strings.Join(fields, ", "))
 	}
 }
 
