@@ -192,8 +192,8 @@ func (b *builder) policy(p **v1alpha1.Policy, field, verdict string, code codes.
 		policy.Decision, policy.Code = engine.Failed, code
 		if written.Code != "" {
 			policy.Code = b.code(written.Code, append(path, "code"))
-			written.Code = policy.Code.String()
 		}
+		written.Code = policy.Code.String()
 		if policy.Reason == "" {
 			policy.Reason = reason
 		}

@@ -73,9 +73,22 @@ func (b *builder) variables() {
 		}
 		lines[v.Name], _ = b.Position(name...)
 		if b.required(strings.TrimSpace(v.Expression), expression...) {
-			b.issues(b.environment.AddVariable(v.Name, v.Expression), v.Expression, expression)
+			b.issues(b.laterVariables(i, b.environment.AddVariable(v.Name, v.Expression)), v.Expression, expression)
 		}
 	}
+}
+
+// laterVariables puts a better hint on issues of variable i that are about one
+// that comes later.
+func (b *builder) laterVariables(i int, issues []celexpr.Issue) []celexpr.Issue {
+	for _, later := range b.spec.Variables[i:] {
+		for j := range issues {
+			if strings.HasSuffix(issues[j].Message, "variables has no '"+later.Name+"'") {
+				issues[j].Hint = "a variable sees only the ones before it"
+			}
+		}
+	}
+	return issues
 }
 
 // stableFor gives done rules their time.

@@ -65,10 +65,7 @@ func (e *entry) origin() Origin { return Origin{e.source, e.file, e.Line} }
 
 // title names the document in reports.
 func (e *entry) title() string {
-	if e.Name == "" {
-		return e.Kind
-	}
-	return e.Kind + " " + e.Name
+	return strings.TrimSpace(e.Kind + " " + e.Name)
 }
 
 // report adds a problem at a position.
