@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 
 	"github.com/donewhen/donewhen/engine"
 )
@@ -180,7 +181,7 @@ func play(t *testing.T, f func(s *scene), predicates ...*predicate) {
 		defer stop()
 		s := &scene{T: t, informer: newInformer(), set: newSet(predicates...), stop: stop}
 		s.informer.sync("1")
-		s.engine = engine.New(s.set)
+		s.engine = engine.New(s.set, engine.WithLogger(klog.Logger{}))
 		must(t, s.engine.Watch(pods, s.informer))
 		must(t, s.engine.Start(ctx))
 		f(s)

@@ -24,7 +24,10 @@ func (o *object) judge(s sighting) {
 	if o.source.fromBefore(s) {
 		return
 	}
-	jobs, stale := o.plan(s)
+	jobs, stale, unordered := o.plan(s)
+	if unordered {
+		o.source.warnUncomparable(s.version)
+	}
 	if len(jobs) > 0 {
 		o.evaluate(jobs)
 		o.record(s, jobs)
@@ -36,15 +39,17 @@ func (o *object) judge(s sighting) {
 	}
 }
 
-// plan asks every waiter's barrier, and returns what is to be judged.
-func (o *object) plan(s sighting) (jobs []job, stale bool) {
+// plan asks every waiter's barrier, and returns what is to be judged. stale says
+// that somebody's floor is above the sighting, unordered that one can't be compared.
+func (o *object) plan(s sighting) (jobs []job, stale, unordered bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	ref := o.ref()
 	for w := range o.all() {
+		order := w.barrier.order(s.version)
+		stale, unordered = stale || order == below, unordered || order == unknown
 		presence, admission := w.barrier.admit(s)
 		if admission != admitted {
-			stale = stale || w.barrier.order(s.version) == below
 			w.block(s, admission)
 			o.look = o.look || admission == lookup
 			continue
@@ -58,7 +63,7 @@ func (o *object) plan(s sighting) (jobs []job, stale bool) {
 			judgement:   w.last.judgement,
 		})
 	}
-	return jobs, stale
+	return jobs, stale, unordered
 }
 
 // evaluate runs each distinct judge once for what has not been judged before. No
