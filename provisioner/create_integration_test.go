@@ -1,0 +1,311 @@
+//go:build integration
+
+package provisioner_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/donewhen/donewhen/engine"
+	"github.com/donewhen/donewhen/provisioner"
+	"github.com/donewhen/donewhen/provisioner/azuredisk/v1beta2"
+)
+
+func tenGiB(name string) provisioner.CreateVolumeRequest {
+	return provisioner.CreateVolumeRequest{
+		Name:          name,
+		Capabilities:  []v1beta2.VolumeCapability{{AccessType: v1beta2.AccessTypeMount, AccessMode: 1, FSType: "ext4"}},
+		CapacityRange: &v1beta2.CapacityRange{RequiredBytes: 10 << 30},
+		Parameters:    map[string]string{"skuName": "Premium_LRS", "csi.storage.k8s.io/pv/name": name, "csi.storage.k8s.io/pvc/name": "data"},
+	}
+}
+
+func (h *harness) create(ctx context.Context, request provisioner.CreateVolumeRequest) <-chan answer[*provisioner.Volume] {
+	return start(func() (*provisioner.Volume, error) { return h.CreateVolume(ctx, request) })
+}
+
+func TestC1_CreateWaitsForTheDisk(t *testing.T) {
+	h := newHarness(t)
+	answers := h.create(h.context(), tenGiB("vol"))
+	made := h.disks.awaitVolume("vol", "exists", anyVolume)
+	h.disks.volumeState("vol", v1beta2.VolumeCreating)
+	h.disks.volumeCreated("vol", 10)
+	volume := must(t, answers)
+
+	if volume.ID != diskID("vol") || volume.CapacityBytes != 10<<30 || volume.Context["skuName"] != "Premium_LRS" || len(volume.Topology) != 1 || volume.ContentSource != nil {
+		t.Errorf("volume %+v", volume)
+	}
+	h.wantRequests("POST azvolumes")
+	want := v1beta2.AzVolumeSpec{
+		VolumeName:                "vol",
+		VolumeCapability:          []v1beta2.VolumeCapability{{AccessType: v1beta2.AccessTypeMount, AccessMode: 1, FSType: "ext4"}},
+		CapacityRange:             &v1beta2.CapacityRange{RequiredBytes: 10 << 30},
+		Parameters:                tenGiB("vol").Parameters,
+		ContentVolumeSource:       &v1beta2.ContentVolumeSource{},
+		AccessibilityRequirements: &v1beta2.TopologyRequirement{},
+		PersistentVolume:          "vol",
+	}
+	wantEqual(t, "spec", made.Spec, want)
+	wantEqual(t, "finalizers", made.Finalizers, []string{v1beta2.VolumeFinalizer})
+	wantEqual(t, "labels", made.Labels, map[string]string{v1beta2.LabelPVName: "vol", v1beta2.LabelPVCName: "data", v1beta2.LabelPVCNamespace: ""})
+	for _, annotation := range []string{v1beta2.AnnotationRequestID, v1beta2.AnnotationRequestStartTime, v1beta2.AnnotationAPIVersion} {
+		if made.Annotations[annotation] == "" {
+			t.Errorf("annotation %s is missing", annotation)
+		}
+	}
+}
+
+func TestC2_FailedCreationIsCleanedUp(t *testing.T) {
+	h := newHarness(t)
+	answers := h.create(h.context(), tenGiB("vol"))
+	uid := h.disks.awaitVolume("vol", "exists", anyVolume).UID
+	h.disks.volumeState("vol", v1beta2.VolumeCreating)
+	h.disks.volumeFailed("vol", v1beta2.VolumeCreationFailed, v1beta2.ErrorResourceExhausted, "no such size in this zone")
+	wantCode(t, (<-answers).err, codes.ResourceExhausted)
+	h.disks.awaitVolume("vol", "is being deleted", func(v *v1beta2.AzVolume) bool { return v.UID == uid && v.DeletionTimestamp != nil })
+	h.wantRequests("POST azvolumes", "DELETE azvolumes/vol")
+	h.disks.dropVolume("vol")
+	eventually(t, "vol is gone", func() bool { return h.disks.volume("vol") == nil })
+}
+
+// A second call has started the creation again: the clean-up of the first one's
+// failure finds another version, and the AzVolume lives.
+func TestC3_CleanUpSparesWhatWasStartedAgain(t *testing.T) {
+	h := newHarness(t)
+	held := h.requests.hold("DELETE azvolumes/vol")
+	answers := h.create(h.context(), tenGiB("vol"))
+	h.disks.awaitVolume("vol", "exists", anyVolume)
+	h.disks.volumeFailed("vol", v1beta2.VolumeCreationFailed, v1beta2.ErrorInternal, "cloud error")
+	wantCode(t, (<-answers).err, codes.Internal)
+	eventually(t, "the clean-up begins", func() bool { return h.requests.seen("DELETE azvolumes/vol") })
+
+	again := h.another().create(h.context(), tenGiB("vol"))
+	h.disks.awaitVolume("vol", "is started again", func(v *v1beta2.AzVolume) bool { return v.Status.State == v1beta2.VolumePending })
+	close(held)
+	eventually(t, "the clean-up looks at what it met", func() bool { return h.requests.seen("GET azvolumes/vol") })
+	h.disks.volumeState("vol", v1beta2.VolumeCreating)
+	h.disks.volumeCreated("vol", 10)
+	must(t, again)
+	if h.disks.volume("vol").DeletionTimestamp != nil {
+		t.Error("the clean-up of the first call deleted the volume of the second")
+	}
+}
+
+func TestC5_C6_RetryJoinsWhatRuns(t *testing.T) {
+	h := newHarness(t)
+	ctx, cancel := context.WithTimeout(h.context(), 500*time.Millisecond)
+	defer cancel()
+	answers := h.create(ctx, tenGiB("vol"))
+	h.disks.awaitVolume("vol", "exists", anyVolume)
+	h.disks.volumeState("vol", v1beta2.VolumeCreating)
+	wantCode(t, (<-answers).err, codes.DeadlineExceeded)
+	h.requests.made()
+
+	answers = h.create(h.context(), tenGiB("vol"))
+	wantCode(t, h.busy(tenGiB("vol")), codes.Aborted) // the same call in the same process
+	h.disks.volumeCreated("vol", 10)
+	if volume := must(t, answers); volume.ID != diskID("vol") {
+		t.Errorf("volume %+v", volume)
+	}
+	h.wantRequests()
+	if h.disks.volume("vol").DeletionTimestamp != nil {
+		t.Error("the volume was cleaned up after a deadline")
+	}
+}
+
+// busy calls CreateVolume until it is refused for the call that runs.
+func (h *harness) busy(request provisioner.CreateVolumeRequest) error {
+	h.Helper()
+	var err error
+	eventually(h.T, "the other call holds the name", func() bool {
+		ctx, cancel := context.WithTimeout(h.Context(), 20*time.Millisecond)
+		defer cancel()
+		_, err = h.CreateVolume(ctx, request)
+		return provisioner.Code(err) == codes.Aborted
+	})
+	return err
+}
+
+func TestC7_OtherSizeWhileCreating(t *testing.T) {
+	h := newHarness(t)
+	for _, state := range []v1beta2.VolumeState{v1beta2.VolumePending, v1beta2.VolumeCreating} {
+		name := "vol-" + map[bool]string{true: "creating", false: "pending"}[state == v1beta2.VolumeCreating]
+		request := tenGiB(name)
+		h.disks.putVolume(&v1beta2.AzVolume{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{v1beta2.VolumeFinalizer}},
+			Spec:       v1beta2.AzVolumeSpec{CapacityRange: request.CapacityRange, Parameters: request.Parameters},
+			Status:     v1beta2.AzVolumeStatus{State: state},
+		})
+		request.CapacityRange = &v1beta2.CapacityRange{RequiredBytes: 99 << 30}
+		_, err := h.CreateVolume(h.context(), request)
+		wantCode(t, err, codes.AlreadyExists)
+	}
+}
+
+func TestC8_C9_C10_C12_C13_ExistingVolumeIsCompared(t *testing.T) {
+	h := newHarness(t)
+	answers := h.create(h.context(), tenGiB("vol"))
+	h.disks.awaitVolume("vol", "exists", anyVolume)
+	h.disks.volumeCreated("vol", 10)
+	first := must(t, answers)
+	h.requests.made()
+
+	again, err := h.CreateVolume(h.context(), tenGiB("vol"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantEqual(t, "volume", again, first)
+	h.wantRequests()
+
+	h.disks.volumeStatus("vol", func(s *v1beta2.AzVolumeStatus) {
+		s.State, s.Detail.CapacityBytes = v1beta2.VolumeUpdated, 20<<30
+	})
+	for _, row := range []struct {
+		name   string
+		change func(*provisioner.CreateVolumeRequest)
+		want   codes.Code
+	}{
+		{"C9 other parameters", func(r *provisioner.CreateVolumeRequest) { r.Parameters = map[string]string{"skuName": "Standard_LRS"} }, codes.AlreadyExists},
+		{"C12 block instead of mount", func(r *provisioner.CreateVolumeRequest) { r.Capabilities[0].AccessType = v1beta2.AccessTypeBlock }, codes.AlreadyExists},
+		{"C12 another access mode", func(r *provisioner.CreateVolumeRequest) { r.Capabilities[0].AccessMode = 7 }, codes.AlreadyExists},
+		{"C13 expanded", func(*provisioner.CreateVolumeRequest) {}, codes.OK},
+		{"C13 expanded beyond the limit", func(r *provisioner.CreateVolumeRequest) { r.CapacityRange.LimitBytes = 15 << 30 }, codes.AlreadyExists},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			request := tenGiB("vol")
+			row.change(&request)
+			eventually(t, row.want.String(), func() bool {
+				_, err = h.CreateVolume(h.context(), request)
+				return provisioner.Code(err) == row.want
+			})
+		})
+	}
+	h.wantRequests()
+}
+
+func TestC15_LeavingVolumeIsNoVolume(t *testing.T) {
+	h := newHarness(t)
+	h.disks.readyVolume("vol", 10)
+	deleted := h.disks.markDeleted("vol")
+	h.cached(h.volumes, "vol", deleted.ResourceVersion)
+	_, err := h.CreateVolume(h.context(), tenGiB("vol"))
+	wantCode(t, err, codes.Aborted)
+	h.wantRequests()
+}
+
+func TestC16_FailedCreationIsStartedAgain(t *testing.T) {
+	h := newHarness(t)
+	failed := h.disks.putVolume(&v1beta2.AzVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: "vol"}, // the other side has taken its finalizer
+		Spec:       v1beta2.AzVolumeSpec{CapacityRange: &v1beta2.CapacityRange{RequiredBytes: 10 << 30}},
+		Status: v1beta2.AzVolumeStatus{
+			State: v1beta2.VolumeCreationFailed, Error: &v1beta2.AzError{Code: v1beta2.ErrorInternal, Message: "old"},
+		},
+	})
+	h.cached(h.volumes, "vol", failed.ResourceVersion)
+	request := tenGiB("vol")
+	request.CapacityRange.RequiredBytes = 20 << 30
+	answers := h.create(h.context(), request)
+	reset := h.disks.awaitVolume("vol", "is started again", func(v *v1beta2.AzVolume) bool { return v.Status.State == v1beta2.VolumePending })
+	if reset.Status.Error != nil || reset.Spec.CapacityRange.RequiredBytes != 20<<30 || len(reset.Finalizers) != 1 {
+		t.Errorf("error %v, size %d, finalizers %v", reset.Status.Error, reset.Spec.CapacityRange.RequiredBytes, reset.Finalizers)
+	}
+	h.wantRequests("PUT azvolumes/vol", "PUT azvolumes/vol/status")
+	h.disks.volumeCreated("vol", 20)
+	must(t, answers)
+}
+
+func TestC21_C22_AnotherProcessWasFirst(t *testing.T) {
+	h := newHarness(t)
+	h.requests.cut("azvolumes") // the cache lags
+	other := h.another()
+	first := other.create(h.context(), tenGiB("vol"))
+	h.disks.awaitVolume("vol", "exists", anyVolume)
+	second := h.create(h.context(), tenGiB("vol"))
+	eventually(t, "the second call looks at what it met", func() bool { return h.requests.seen("GET azvolumes/vol") })
+	h.disks.volumeCreated("vol", 10)
+	h.requests.release("azvolumes", false)
+	wantEqual(t, "volume", must(t, second), must(t, first))
+	h.wantRequests("POST azvolumes", "GET azvolumes/vol")
+}
+
+// The predicate breaks on an AzVolume in Creating. That says nothing about the
+// volume: it lives, and the call succeeds once the predicate is mended.
+func TestJ1_BrokenJudgeDecidesNothing(t *testing.T) {
+	const broken = `
+apiVersion: donewhen.dev/v1alpha1
+kind: Predicate
+metadata: {name: volume-created}
+spec:
+  match: {apiVersion: disk.csi.azure.com/v1beta2, kind: AzVolume}
+  done: |-
+    object.status.state == 'Created' && object.spec.maxMountReplicaCount == 0
+  failed: |-
+    object.status.state == 'Creating' && 1 / object.spec.maxMountReplicaCount == 1
+`
+	t.Run("error", func(t *testing.T) {
+		h := newHarness(t)
+		h.configure(broken)
+		brokenThenMended(t, h, func() {
+			if err := h.store.Remove("configmap"); err != nil {
+				t.Fatal(err)
+			}
+		})
+	})
+	t.Run("panic", func(t *testing.T) {
+		h := newHarness(t)
+		h.engine.Swap(panickingSet{h.store.Set()})
+		brokenThenMended(t, h, func() { h.engine.Swap(h.store.Set()) })
+	})
+}
+
+func brokenThenMended(t *testing.T, h *harness, mend func()) {
+	t.Helper()
+	answers := h.create(h.context(), tenGiB("vol"))
+	uid := h.disks.awaitVolume("vol", "exists", anyVolume).UID
+	h.disks.volumeState("vol", v1beta2.VolumeCreating)
+	wantCode(t, (<-answers).err, codes.Unavailable)
+	h.wantRequests("POST azvolumes")
+	if volume := h.disks.volume("vol"); volume == nil || volume.UID != uid || volume.DeletionTimestamp != nil {
+		t.Fatal("the AzVolume was touched")
+	}
+	mend()
+	answers = h.create(h.context(), tenGiB("vol"))
+	h.disks.volumeCreated("vol", 10)
+	must(t, answers)
+	h.wantRequests()
+}
+
+// panickingSet is a set whose predicates panic when they judge.
+type panickingSet struct{ engine.Set }
+
+func (s panickingSet) Binding(operation string) (*engine.Binding, error) {
+	binding, err := s.Set.Binding(operation)
+	if err != nil {
+		return nil, err
+	}
+	panicking := *binding
+	panicking.Predicate = panickingPredicate{binding.Predicate}
+	return &panicking, nil
+}
+
+type panickingPredicate struct{ engine.Predicate }
+
+func (p panickingPredicate) Bind(params engine.Params) (engine.Judge, error) {
+	judge, err := p.Predicate.Bind(params)
+	return panickingJudge{judge}, err
+}
+
+type panickingJudge struct{ judge engine.Judge }
+
+func (j panickingJudge) Key() string { return "panicking " + j.judge.Key() }
+
+func (panickingJudge) Judge(context.Context, engine.Observation) engine.Judgement { panic("boom") }
+
+func (j panickingJudge) Describe(ctx context.Context, o engine.Observation) engine.Judgement {
+	return j.judge.Describe(ctx, o)
+}
