@@ -23,7 +23,7 @@ func ParseCode(s string) (codes.Code, bool) {
 
 // normal is the form in which names of codes are compared.
 func normal(s string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s))
+	return strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(s, "_", ""), "-", ""))
 }
 
 // normalMap returns the map with its keys in normal form.
