@@ -291,6 +291,18 @@ func TestParams(t *testing.T) {
 	if _, err := NewEnvironment([]Param{{"a", "int"}, {"a", "int"}}); err == nil {
 		t.Error("a param is declared twice")
 	}
+	// Words that CEL reserves can be names: they are only used behind a dot.
+	for _, name := range []string{"namespace", "if", "for", "as", "package", "function", "return", "var", "import", "while", "let", "loop", "const", "break", "continue", "else", "void", "_x", "A1"} {
+		env, err := NewEnvironment([]Param{{name, "int"}})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if issues := env.AddVariable(name, "params."+name+" + 1"); issues != nil {
+			t.Errorf("%s: %v", name, issues)
+		}
+		compile(t, env, "variables."+name+" == 2 && object.x.exists(x, x == params."+name+")", OutputBool)
+	}
 	good := map[string][]any{
 		"string":                    {"x"},
 		"int":                       {int64(1), 1, 1.0},

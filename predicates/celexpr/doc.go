@@ -3,11 +3,11 @@
 // positions and hints, and evaluation that tells missing data from real errors.
 //
 //	compiler, err := celexpr.NewCompiler()
-//	env, err := compiler.NewEnvironment([]celexpr.Param{{Name: "bytes", Type: "int"}})
+//	env, err := celexpr.NewEnvironment([]celexpr.Param{{Name: "bytes", Type: "int"}}, celexpr.WithCompiler(compiler))
 //	issues := env.AddVariable("detail", "object.status.detail")
 //	done, issues := env.Compile("variables.detail.capacity_bytes >= params.bytes", celexpr.OutputBool)
 //	params, err := env.BindParams(map[string]any{"bytes": int64(1 << 30)})
-//	ev := env.Evaluation(ctx, object, params)
+//	ev := env.Evaluation(ctx, object, params, celexpr.Limits{Timeout: time.Second})
 //	defer ev.Close()
 //	holds, evalErr := done.Bool(ev)
 package celexpr

@@ -26,7 +26,7 @@ type document struct {
 	Spec             map[string]any
 }
 
-func readDocuments(t *testing.T, path string) []document {
+func readDocuments(t testing.TB, path string) []document {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -35,7 +35,7 @@ func readDocuments(t *testing.T, path string) []document {
 	return parseDocuments(t, data)
 }
 
-func parseDocuments(t *testing.T, data []byte) []document {
+func parseDocuments(t testing.TB, data []byte) []document {
 	t.Helper()
 	var out []document
 	reader := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
@@ -71,7 +71,7 @@ func (p testPredicate) judge(params map[string]any) engine.Judge {
 	return p.core.Bind(all, "key")
 }
 
-func buildPredicate(t *testing.T, compiler *celexpr.Compiler, d document) testPredicate {
+func buildPredicate(t testing.TB, compiler *celexpr.Compiler, d document) testPredicate {
 	t.Helper()
 	s := d.Spec
 	out := testPredicate{defaults: map[string]any{}}
@@ -111,6 +111,9 @@ func buildPredicate(t *testing.T, compiler *celexpr.Compiler, d document) testPr
 		spec.OnDelete = policy(s["onDelete"], Policy{Decision: engine.Failed})
 		spec.OnTerminating = policy(s["onTerminating"], Policy{Decision: engine.Failed})
 	}
+	if cost, ok := object(s["limits"])["cost"].(float64); ok {
+		spec.CostLimit = uint64(cost)
+	}
 	spec.Aborted = buildRules(t, env, "aborted", s["aborted"])
 	spec.Done = buildRules(t, env, "done", s["done"])
 	spec.Failed = buildRules(t, env, "failed", s["failed"])
@@ -145,7 +148,7 @@ func policy(v any, otherwise Policy) Policy {
 	return p
 }
 
-func buildRules(t *testing.T, env *celexpr.Environment, group string, v any) []Rule {
+func buildRules(t testing.TB, env *celexpr.Environment, group string, v any) []Rule {
 	t.Helper()
 	var entries []any
 	switch v := v.(type) {
@@ -184,7 +187,7 @@ func buildRules(t *testing.T, env *celexpr.Environment, group string, v any) []R
 	return out
 }
 
-func compileRule(t *testing.T, env *celexpr.Environment, v any, want celexpr.Output) *celexpr.Program {
+func compileRule(t testing.TB, env *celexpr.Environment, v any, want celexpr.Output) *celexpr.Program {
 	t.Helper()
 	if v == nil {
 		return nil
@@ -199,3 +202,13 @@ func compileRule(t *testing.T, env *celexpr.Environment, v any, want celexpr.Out
 func object(v any) map[string]any { m, _ := v.(map[string]any); return m }
 func list(v any) []any            { l, _ := v.([]any); return l }
 func str(v any) string            { s, _ := v.(string); return s }
+
+// inline reads a value given as YAML.
+func inline(t testing.TB, text string) any {
+	t.Helper()
+	var v any
+	if err := sigsyaml.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/donewhen/donewhen/engine"
@@ -124,7 +125,7 @@ func (s suite) run(t *testing.T, c map[string]any) int {
 }
 
 // object resolves $name, a path, {from, merge} or an inline object.
-func (s suite) object(t *testing.T, v any) map[string]any {
+func (s suite) object(t testing.TB, v any) map[string]any {
 	t.Helper()
 	switch v := v.(type) {
 	case string:
@@ -146,7 +147,7 @@ func (s suite) object(t *testing.T, v any) map[string]any {
 	return nil
 }
 
-func merge(t *testing.T, base map[string]any, patch any) map[string]any {
+func merge(t testing.TB, base map[string]any, patch any) map[string]any {
 	t.Helper()
 	if patch == nil {
 		return base
@@ -159,13 +160,13 @@ func merge(t *testing.T, base map[string]any, patch any) map[string]any {
 }
 
 // fromJSON decodes as an informer's client does, with whole numbers as int64.
-func fromJSON(t *testing.T, data []byte) map[string]any {
+func fromJSON(t testing.TB, data []byte) map[string]any {
 	t.Helper()
-	var u unstructured.Unstructured
-	if err := u.UnmarshalJSON(data); err != nil {
+	var out map[string]any
+	if err := utiljson.Unmarshal(data, &out); err != nil {
 		t.Fatal(err)
 	}
-	return u.Object
+	return out
 }
 
 func must(data []byte, err error) []byte {
