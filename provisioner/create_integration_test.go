@@ -95,39 +95,38 @@ func TestC3_CleanUpSparesWhatWasStartedAgain(t *testing.T) {
 	}
 }
 
-func TestC5_C6_RetryJoinsWhatRuns(t *testing.T) {
+func TestC5_DeadlineKeepsTheVolume(t *testing.T) {
 	h := newHarness(t)
-	ctx, cancel := context.WithTimeout(h.context(), 500*time.Millisecond)
-	defer cancel()
-	answers := h.create(ctx, tenGiB("vol"))
-	h.disks.awaitVolume("vol", "exists", anyVolume)
-	h.disks.volumeState("vol", v1beta2.VolumeCreating)
-	wantCode(t, (<-answers).err, codes.DeadlineExceeded)
-	h.requests.made()
+	h.timedOut()
+	if volume := h.disks.volume("vol"); volume == nil || volume.DeletionTimestamp != nil {
+		t.Error("the volume was cleaned up after a deadline")
+	}
+	h.wantRequests("POST azvolumes")
+}
 
-	answers = h.create(h.context(), tenGiB("vol"))
-	wantCode(t, h.busy(tenGiB("vol")), codes.Aborted) // the same call in the same process
+func TestC6_RetryJoinsWhatRuns(t *testing.T) {
+	h := newHarness(t)
+	h.timedOut()
+	h.requests.made()
+	answers := h.create(h.context(), tenGiB("vol"))
 	h.disks.volumeCreated("vol", 10)
 	if volume := must(t, answers); volume.ID != diskID("vol") {
 		t.Errorf("volume %+v", volume)
 	}
 	h.wantRequests()
-	if h.disks.volume("vol").DeletionTimestamp != nil {
-		t.Error("the volume was cleaned up after a deadline")
-	}
 }
 
-// busy calls CreateVolume until it is refused for the call that runs.
-func (h *harness) busy(request provisioner.CreateVolumeRequest) error {
+// timedOut has a call end by its deadline while the volume is in Creating.
+func (h *harness) timedOut() {
 	h.Helper()
-	var err error
-	eventually(h.T, "the other call holds the name", func() bool {
-		ctx, cancel := context.WithTimeout(h.Context(), 20*time.Millisecond)
-		defer cancel()
-		_, err = h.CreateVolume(ctx, request)
-		return provisioner.Code(err) == codes.Aborted
-	})
-	return err
+	ctx, cancel := context.WithTimeout(h.context(), 2*time.Second)
+	defer cancel()
+	answers := h.create(ctx, tenGiB("vol"))
+	h.disks.awaitVolume("vol", "exists", anyVolume)
+	h.disks.volumeState("vol", v1beta2.VolumeCreating)
+	_, err := h.CreateVolume(h.context(), tenGiB("vol")) // while the first call runs
+	wantCode(h.T, err, codes.Aborted)
+	wantCode(h.T, (<-answers).err, codes.DeadlineExceeded)
 }
 
 func TestC7_OtherSizeWhileCreating(t *testing.T) {
@@ -146,30 +145,50 @@ func TestC7_OtherSizeWhileCreating(t *testing.T) {
 	}
 }
 
-func TestC8_C9_C10_C12_C13_ExistingVolumeIsCompared(t *testing.T) {
+func TestC8_SameRequestIsAnsweredAtOnce(t *testing.T) {
 	h := newHarness(t)
-	answers := h.create(h.context(), tenGiB("vol"))
-	h.disks.awaitVolume("vol", "exists", anyVolume)
-	h.disks.volumeCreated("vol", 10)
-	first := must(t, answers)
-	h.requests.made()
-
+	first := h.created()
 	again, err := h.CreateVolume(h.context(), tenGiB("vol"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantEqual(t, "volume", again, first)
 	h.wantRequests()
+}
 
-	h.disks.volumeStatus("vol", func(s *v1beta2.AzVolumeStatus) {
+func TestC9_OtherParameters(t *testing.T) {
+	h := newHarness(t)
+	h.created()
+	request := tenGiB("vol")
+	request.Parameters = map[string]string{"skuName": "Standard_LRS"}
+	_, err := h.CreateVolume(h.context(), request)
+	wantCode(t, err, codes.AlreadyExists)
+	h.wantRequests()
+}
+
+// created makes the volume by a call of its own.
+func (h *harness) created() *provisioner.Volume {
+	h.Helper()
+	answers := h.create(h.context(), tenGiB("vol"))
+	h.disks.awaitVolume("vol", "exists", anyVolume)
+	h.disks.volumeCreated("vol", 10)
+	volume := must(h.T, answers)
+	h.requests.made()
+	return volume
+}
+
+func TestC12_C13_ExistingVolumeIsCompared(t *testing.T) {
+	h := newHarness(t)
+	h.created()
+	grown := h.disks.volumeStatus("vol", func(s *v1beta2.AzVolumeStatus) {
 		s.State, s.Detail.CapacityBytes = v1beta2.VolumeUpdated, 20<<30
 	})
+	h.cached(h.volumes, "vol", grown.ResourceVersion)
 	for _, row := range []struct {
 		name   string
 		change func(*provisioner.CreateVolumeRequest)
 		want   codes.Code
 	}{
-		{"C9 other parameters", func(r *provisioner.CreateVolumeRequest) { r.Parameters = map[string]string{"skuName": "Standard_LRS"} }, codes.AlreadyExists},
 		{"C12 block instead of mount", func(r *provisioner.CreateVolumeRequest) { r.Capabilities[0].AccessType = v1beta2.AccessTypeBlock }, codes.AlreadyExists},
 		{"C12 another access mode", func(r *provisioner.CreateVolumeRequest) { r.Capabilities[0].AccessMode = 7 }, codes.AlreadyExists},
 		{"C13 expanded", func(*provisioner.CreateVolumeRequest) {}, codes.OK},
@@ -178,10 +197,8 @@ func TestC8_C9_C10_C12_C13_ExistingVolumeIsCompared(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			request := tenGiB("vol")
 			row.change(&request)
-			eventually(t, row.want.String(), func() bool {
-				_, err = h.CreateVolume(h.context(), request)
-				return provisioner.Code(err) == row.want
-			})
+			_, err := h.CreateVolume(h.context(), request)
+			wantCode(t, err, row.want)
 		})
 	}
 	h.wantRequests()

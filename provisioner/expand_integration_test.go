@@ -33,18 +33,32 @@ func (h *harness) expanded(gib int64) {
 	})
 }
 
-func TestE1_E2_Expand(t *testing.T) {
+func TestE1_Expand(t *testing.T) {
 	h := newHarness(t)
 	h.ready()
-	for _, gib := range []int64{20, 30} {
-		answers := h.expand(gib)
-		h.expanded(gib)
-		wantEqual(t, "expansion", *must(t, answers), provisioner.Expansion{CapacityBytes: gib << 30, NodeExpansionRequired: true})
-		h.wantRequests("PUT azvolumes/" + volume)
-	}
-	// Smaller than it is: done, and the spec is never lowered (E18).
+	h.grow(20)
+	h.wantRequests("PUT azvolumes/" + volume)
+}
+
+func (h *harness) grow(gib int64) {
+	h.Helper()
+	answers := h.expand(gib)
+	h.expanded(gib)
+	wantEqual(h.T, "expansion", *must(h.T, answers), provisioner.Expansion{CapacityBytes: gib << 30, NodeExpansionRequired: true})
+}
+
+func TestE2_E18_ExpandAgain(t *testing.T) {
+	h := newHarness(t)
+	h.ready()
+	h.grow(20)
+	h.grow(30)
+	h.requests.made()
+	// Smaller than it is: done, and the spec is never lowered.
 	wantEqual(t, "expansion", *must(t, h.expand(15)), provisioner.Expansion{CapacityBytes: 30 << 30, NodeExpansionRequired: true})
 	h.wantRequests()
+	if size := h.disks.volume(volume).Spec.CapacityRange.RequiredBytes; size != 30<<30 {
+		t.Errorf("the spec asks for %d bytes", size)
+	}
 }
 
 func TestE4_FailedExpansionIsStartedAgain(t *testing.T) {

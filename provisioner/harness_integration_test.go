@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/grpc/codes"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/ktesting"
 	"k8s.io/utils/clock"
 
@@ -62,8 +63,8 @@ func newHarness(t *testing.T) *harness {
 		t.Fatal(err)
 	}
 	h := &harness{T: t, namespace: namespace, disks: &otherSide{t: t, namespace: namespace, client: other.AzureDiskV1beta2()}}
-	h.start(cluster)
 	h.disks.addNode(nodeID)
+	h.start(cluster)
 	return h
 }
 
@@ -94,8 +95,8 @@ func (h *harness) start(cluster *clustertest.Cluster) {
 	if err != nil {
 		h.Fatal(err)
 	}
-	logger, ctx := ktesting.NewTestContext(h.T)
-	ctx, cancel := context.WithCancel(ctx)
+	logger := ktesting.NewLogger(h.T, ktesting.NewConfig(ktesting.Verbosity(0)))
+	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logger))
 	h.engine = engine.New(h.store.Set(), engine.WithLogger(logger))
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(h.namespace))
 	group := factory.AzureDisk().V1beta2()
@@ -134,6 +135,9 @@ func (h *harness) start(cluster *clustertest.Cluster) {
 	})
 	if err := h.engine.WaitForSync(ctx); err != nil {
 		h.Fatal(err)
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), group.AzDriverNodes().Informer().HasSynced) {
+		h.Fatal("the AzDriverNodes don't sync")
 	}
 }
 
