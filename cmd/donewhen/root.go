@@ -27,6 +27,8 @@ type streams struct {
 // commands are the constructors of all commands: a new one is one line here.
 func commands() []func(streams) *cobra.Command {
 	return []func(streams) *cobra.Command{
+		newDemoCommand,
+		newSimulatorCommand,
 		newTestCommand,
 		newVersionCommand,
 	}

@@ -47,7 +47,7 @@ Exit codes: 0 all passed · 1 a case failed · 2 something couldn't be loaded ·
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&options.outputs, "output", "o", nil, "text, json or junit; with =FILE it goes to a file (may be given more than once)")
+	flags.StringArrayVarP(&options.outputs, "output", "o", nil, "`FORMAT` of the report: text, json or junit; with =FILE it goes to a file (may be given more than once)")
 	flags.StringVar(&options.run, "run", "", "run only checks whose name (suite/case or suite/case/row) the regular `expression` matches")
 	flags.BoolVar(&options.allowEmpty, "allow-empty", false, "it is no error if nothing runs")
 	flags.BoolVarP(&options.quiet, "quiet", "q", false, "in text, leave out what has passed")

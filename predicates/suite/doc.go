@@ -2,8 +2,13 @@
 // predicates and bindings must say of given objects and absences.
 //
 //	runner := suite.NewRunner(provisioner.Operations())
-//	report, err := runner.Files(ctx, "predicates/") // finds, loads and runs
-//	report.WriteText(os.Stdout, suite.TextOptions{})
+//	report := runner.Files(ctx, "predicates/") // finds, loads and runs
+//	err := report.WriteText(os.Stdout, suite.TextOptions{})
+//
+// A program that has a set already parses the suites and runs them against it:
+//
+//	suites, err := suite.Parse(file, read)
+//	err = runner.Run(ctx, set, suites...).Err() // nil if all passed
 //
 // A case judges as a waiter's way out does (engine.Judge.Describe), as if every
 // `for` of a rule had passed; it reports that time instead of waiting for it.

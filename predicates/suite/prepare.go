@@ -13,7 +13,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/donewhen/donewhen/engine"
-	"github.com/donewhen/donewhen/predicates"
 	"github.com/donewhen/donewhen/predicates/internal/nearest"
 )
 
@@ -105,90 +104,24 @@ func (r *Runner) resolve(set engine.Set, c *check) (engine.Predicate, engine.Par
 	for _, name := range slices.Sorted(maps.Keys(c.params)) {
 		at := c.paramsAt[name]
 		if _, ok := binding.Params[name]; ok {
-			return nil, nil, &prepareError{at: at, hint: "leave it out",
-				message: fmt.Sprintf("param %s is a constant of binding %s, callers can't give it", name, binding.Name)}
+			return nil, nil, &prepareError{
+				at: at, hint: "leave it out",
+				message: fmt.Sprintf("param %s is a constant of binding %s, callers can't give it", name, binding.Name),
+			}
 		}
 		if !slices.Contains(declared, name) {
 			if isDefault(at) {
 				continue // defaults serve cases of several operations
 			}
-			return nil, nil, &prepareError{at: at, hint: nearest.Hint(name, "params", declared),
-				message: fmt.Sprintf("callers of %s give no param %s", c.operation, name)}
+			return nil, nil, &prepareError{
+				at: at, hint: nearest.Hint(name, "params", declared),
+				message: fmt.Sprintf("callers of %s give no param %s", c.operation, name),
+			}
 		}
 		params[name] = c.params[name]
 	}
 	return binding.Predicate, params, nil
 }
-
-// undeclared finds a param of the case that its predicate doesn't have. Callers'
-// params may be more than a predicate needs; a case's are there to be used.
-func (c *check) undeclared(predicate engine.Predicate) *prepareError {
-	p, ok := predicate.(describer)
-	if !ok {
-		return nil
-	}
-	var declared []string
-	for _, param := range p.Params() {
-		declared = append(declared, param.Name)
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.params)) {
-		if at := c.paramsAt[name]; !slices.Contains(declared, name) && !isDefault(at) {
-			return &prepareError{at: at, hint: nearest.Hint(name, "params", declared),
-				message: fmt.Sprintf("%s has no param %s", predicate.ID().Name, name)}
-		}
-	}
-	return nil
-}
-
-// filled returns the params with a value for each that the predicate needs and
-// nobody gives. That is right for absences only: they never reach an expression,
-// so a case about one needn't invent params.
-func filled(params engine.Params, predicate engine.Predicate) engine.Params {
-	p, ok := predicate.(describer)
-	if !ok {
-		return params
-	}
-	all := maps.Clone(params)
-	for _, param := range p.Params() {
-		if _, given := all[param.Name]; given || param.Default != nil {
-			continue
-		}
-		all[param.Name] = anyValue(param)
-	}
-	return all
-}
-
-func anyValue(param predicates.Param) any {
-	if len(param.Enum) > 0 {
-		return param.Enum[0]
-	}
-	switch kind, _, _ := strings.Cut(param.Type, "("); kind {
-	case "int":
-		return int64(0)
-	case "double":
-		return 0.0
-	case "bool":
-		return false
-	case "duration":
-		return time.Duration(0)
-	case "quantity":
-		return "0"
-	case "list":
-		return []any{}
-	case "map":
-		return map[string]any{}
-	}
-	return ""
-}
-
-// describer is what predicates say of themselves beyond engine.Predicate.
-type describer interface {
-	Kind() string
-	Params() []predicates.Param
-}
-
-// isDefault reports whether a param is given in spec.defaults.
-func isDefault(at []any) bool { return len(at) > 1 && at[1] == "defaults" }
 
 // resourceOf returns the resource of the predicate that the object is one of.
 func resourceOf(predicate engine.Predicate, object *unstructured.Unstructured) (schema.GroupVersionResource, bool) {
