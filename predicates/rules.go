@@ -184,7 +184,7 @@ func (b *builder) codeMap(w *v1alpha1.Rule, path []any) map[string]codes.Code {
 	m := make(map[string]codes.Code, len(w.CodeMap))
 	spellings := make(map[string]string, len(w.CodeMap))
 	for _, from := range slices.Sorted(maps.Keys(w.CodeMap)) {
-		normal := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(from))
+		normal := strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(from, "_", ""), "-", ""))
 		if other, ok := spellings[normal]; ok {
 			b.key(append(slices.Clip(path), from), "remove one of them", "codeMap has %q and %q, which are the same: case, '_' and '-' don't count", other, from)
 		}

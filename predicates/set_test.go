@@ -206,9 +206,15 @@ spec:
 		}
 	}
 	for _, change := range [][2]string{
-		{"name: p}", "name: q}"}, {"== params.a", "!= params.a"}, {"'x'", "'y'"}, {"NotFound", "Aborted"},
-		{"default: 1Gi", "default: 2Gi"}, {"a: {type: string}", "a: {type: string, sensitive: true}"},
-		{"  done:", "  version: '2'\n  done:"}, {"  done:", "  stableFor: 1s\n  done:"}, {"  done:", "  limits: {cost: 5}\n  done:"},
+		{"name: p}", "name: q}"},
+		{"== params.a", "!= params.a"},
+		{"'x'", "'y'"},
+		{"NotFound", "Aborted"},
+		{"default: 1Gi", "default: 2Gi"},
+		{"a: {type: string}", "a: {type: string, sensitive: true}"},
+		{"  done:", "  version: '2'\n  done:"},
+		{"  done:", "  stableFor: 1s\n  done:"},
+		{"  done:", "  limits: {cost: 5}\n  done:"},
 	} {
 		if changed := strings.Replace(base, change[0], change[1], 1); changed == base || digest(changed) == digest(base) {
 			t.Errorf("%q for %q: the same digest", change[1], change[0])

@@ -19,7 +19,13 @@ type checker struct {
 	findings []Finding
 }
 
+// maxFindings bounds what is said of one document: nobody reads on.
+const maxFindings = 1000
+
 func (c *checker) report(n *yaml.Node, hint, format string, args ...any) {
+	if len(c.findings) >= maxFindings {
+		return
+	}
 	c.findings = append(c.findings, Finding{n.Line, n.Column, fmt.Sprintf(format, args...), hint})
 }
 

@@ -9,6 +9,9 @@ import (
 // BlockScalar is the hint for expressions that YAML reads as something else.
 const BlockScalar = "put the expression in a block scalar (|-)"
 
+// maxSearched is how long a line may be for the column to be looked for.
+const maxSearched = 10_000
+
 var (
 	yamlPrefix    = regexp.MustCompile(`^yaml: (line \d+: )?`)
 	keyLine       = regexp.MustCompile(`^[\s-]*([A-Za-z]+)\s*:(.*)$`)
@@ -31,6 +34,9 @@ func (c chunk) locate(t *Text, err error) Finding {
 	lines := sort.Search(c.end-c.first-1, func(i int) bool { return fails(t.offset(c.first + i + 1)) })
 	line := c.first + lines
 	runes := []rune(t.line(line))
+	if len(runes) > maxSearched {
+		return Finding{line, 1, "not valid YAML: " + want, c.hint(t, line)}
+	}
 	column := sort.Search(len(runes), func(i int) bool {
 		return fails(t.offset(line) + len(string(runes[:i+1])))
 	}) + 1
