@@ -26,6 +26,8 @@ func (e *costEstimator) CallCost(function, overload string, args []ref.Val, resu
 			grown = uint64(len(r)) / charactersPerUnit
 		case types.Bytes:
 			grown = uint64(len(r)) / charactersPerUnit
+		case traits.MutableLister:
+			// a loop's result, which grows in place
 		case traits.Lister:
 			grown = size(r)
 		}

@@ -86,25 +86,32 @@ func TestLimits(t *testing.T) {
 		expression, want string
 		limits           Limits
 	}{
-		{triple, "limit of 100000", Limits{Cost: 1e5}},
+		{triple, "limit of 10000", Limits{Cost: 1e4}},
 		{triple, "the predicate ran for more than 20ms", Limits{Timeout: 20 * time.Millisecond}},
-		{"object.text.matches('(a|aa)+$') && " + triple, "limit of 100000", Limits{Cost: 1e5}},
-		{"object.l.all(a, a in object.l)", "limit of 100000", Limits{Cost: 1e5}},
-		{"object.text.replace('a', object.text) == '' && false", "limit of 100000", Limits{Cost: 1e5}},
-		{lists + ".size() == 0", "limit of 100000", Limits{Cost: 1e5}},
-		{last + " == 'x'", "limit of 100000", Limits{Cost: 1e5}},
+		{"object.text.matches('(a|aa)+$') && " + triple, "limit of 10000", Limits{Cost: 1e4}},
+		{"object.l.all(a, a in object.l)", "limit of 10000", Limits{Cost: 1e4}},
+		{"object.text.replace('a', object.text) == '' && false", "limit of 10000", Limits{Cost: 1e4}},
+		{lists + ".size() == 0", "limit of 10000", Limits{Cost: 1e4}},
+		{last + " == 'x'", "limit of 10000", Limits{Cost: 1e4}},
 	} {
 		p := compile(t, env, c.expression, OutputBool)
-		ev := env.Evaluation(context.Background(), bigObject(5000), params, c.limits)
+		ev := env.Evaluation(context.Background(), bigObject(2000), params, c.limits)
 		if _, err := p.Bool(ev); err == nil || err.Kind != LimitExceeded || !strings.HasSuffix(err.Error(), c.want) {
 			t.Errorf("%.60s: got %v, want %s", c.expression, err, c.want)
 		}
 		ev.Close()
 	}
 
+	// An ordinary loop costs by its elements, also where it makes a list.
+	ev := env.Evaluation(context.Background(), bigObject(2000), params, Limits{Cost: 100_000})
+	if ok, err := compile(t, env, "object.l.filter(a, a >= 0).map(a, a + 1).size() == 2000", OutputBool).Bool(ev); err != nil || !ok {
+		t.Errorf("got %v, %v", ok, err)
+	}
+	ev.Close()
+
 	// One cost for all programs of an evaluation together.
 	p := compile(t, env, "object.l.all(a, a >= 0)", OutputBool)
-	ev := env.Evaluation(context.Background(), bigObject(1000), params, Limits{Cost: 10_000})
+	ev = env.Evaluation(context.Background(), bigObject(1000), params, Limits{Cost: 10_000})
 	for i := 0; ; i++ {
 		if _, err := p.Bool(ev); err != nil {
 			if i == 0 || err.Kind != LimitExceeded {
