@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,6 +15,7 @@ import (
 type metrics struct {
 	registry       *prometheus.Registry
 	requests       *prometheus.CounterVec
+	conflicts      *prometheus.CounterVec
 	calls          *prometheus.HistogramVec
 	engineShare    *prometheus.HistogramVec
 	waits          *prometheus.CounterVec
@@ -30,6 +32,10 @@ func newMetrics() *metrics {
 			Name: "donewhen_api_requests_total",
 			Help: "Requests to the API server, by verb and resource.",
 		}, []string{"verb", "resource"}),
+		conflicts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "donewhen_api_conflicts_total",
+			Help: "Requests that the API server answered with 409, by verb and resource; each is followed by one GET.",
+		}, []string{"verb", "resource"}),
 		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "donewhen_csi_call_seconds",
 			Help:    "CSI calls by method and gRPC code.",
@@ -42,8 +48,8 @@ func newMetrics() *metrics {
 		}, []string{"operation"}),
 		waits: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "donewhen_waits_total",
-			Help: "Waits that have ended, by operation and outcome (Done, Failed, Judge, or Ended without a verdict).",
-		}, []string{"operation", "outcome"}),
+			Help: "Waits that have ended, by operation, outcome (Done, Failed, Judge, or Ended without a verdict), and the name and version of the predicate that ended them (empty without a verdict).",
+		}, []string{"operation", "outcome", "predicate", "version"}),
 		pending: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "donewhen_waiters",
 			Help: "Waits that run, by operation.",
@@ -62,10 +68,15 @@ func newMetrics() *metrics {
 		}, []string{"digest"}),
 	}
 	m.registry.MustRegister(
-		m.requests, m.calls, m.engineShare, m.waits, m.pending, m.reloads, m.reloadFailures, m.setInfo,
+		m.requests, m.conflicts, m.calls, m.engineShare, m.waits, m.pending, m.reloads, m.reloadFailures, m.setInfo,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
+}
+
+// countAPI wraps the transport to the API server.
+func (m *metrics) countAPI(next http.RoundTripper) http.RoundTripper {
+	return countRequests(m.requests)(countConflicts(m.conflicts)(next))
 }
 
 // callEnded is a csi.CallObserver.
@@ -79,9 +90,9 @@ func (m *metrics) WaitStarted(operation string) { m.pending.WithLabelValues(oper
 // WaitEnded implements provisioner.Observer.
 func (m *metrics) WaitEnded(operation string, result *engine.Result, _ error) {
 	m.pending.WithLabelValues(operation).Dec()
-	outcome := "Ended"
+	outcome, predicate := "Ended", engine.PredicateID{}
 	if result != nil {
-		outcome = result.Verdict.Decision.String()
+		outcome, predicate = result.Verdict.Decision.String(), result.Verdict.Predicate
 		if result.Verdict.Cause == engine.CauseJudge {
 			outcome = "Judge"
 		}
@@ -89,7 +100,7 @@ func (m *metrics) WaitEnded(operation string, result *engine.Result, _ error) {
 			m.engineShare.WithLabelValues(operation).Observe(max(0, result.Ended.Sub(result.Delivered)).Seconds())
 		}
 	}
-	m.waits.WithLabelValues(operation, outcome).Inc()
+	m.waits.WithLabelValues(operation, outcome, predicate.Name, predicate.Label).Inc()
 }
 
 // setInForce shows the digest of the set that new waits use.

@@ -18,6 +18,19 @@ func countRequests(requests *prometheus.CounterVec) func(http.RoundTripper) http
 	}
 }
 
+// countConflicts is countRequests for those that are answered with a conflict.
+func countConflicts(conflicts *prometheus.CounterVec) func(http.RoundTripper) http.RoundTripper {
+	return func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			response, err := next.RoundTrip(request)
+			if err == nil && response.StatusCode == http.StatusConflict {
+				conflicts.WithLabelValues(verbAndResource(request)).Inc()
+			}
+			return response, err
+		})
+	}
+}
+
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }

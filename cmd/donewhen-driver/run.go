@@ -29,7 +29,7 @@ const (
 func run(ctx context.Context, opts options) (err error) {
 	logger := klog.FromContext(ctx)
 	metrics := newMetrics()
-	cluster, err := openCluster(opts, countRequests(metrics.requests))
+	cluster, err := openCluster(opts, metrics.countAPI)
 	if err != nil {
 		return err
 	}
