@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/klog/v2/textlogger"
+
+	"github.com/donewhen/donewhen/engine"
+)
+
+func TestVerbAndResource(t *testing.T) {
+	const base = "/apis/disk.csi.azure.com/v1beta2/namespaces/azure-disk-csi/azvolumes"
+	for _, row := range []struct{ method, path, verb, resource string }{
+		{"GET", base, "LIST", "azvolumes"},
+		{"GET", base + "?watch=true&resourceVersion=7", "WATCH", "azvolumes"},
+		{"GET", base + "?watch=1", "WATCH", "azvolumes"},
+		{"GET", "/apis/disk.csi.azure.com/v1beta2/azvolumes", "LIST", "azvolumes"},
+		{"GET", base + "/v", "GET", "azvolumes"},
+		{"POST", base, "CREATE", "azvolumes"},
+		{"PUT", base + "/v", "UPDATE", "azvolumes"},
+		{"PUT", base + "/v/status", "UPDATE", "azvolumes/status"},
+		{"PATCH", base + "/v/status", "PATCH", "azvolumes/status"},
+		{"DELETE", base + "/v", "DELETE", "azvolumes"},
+		{"GET", "/api/v1/namespaces/n/configmaps?watch=true", "WATCH", "configmaps"},
+		{"GET", "/api/v1/namespaces/n", "GET", "namespaces"},
+		{"GET", "/api/v1/namespaces", "LIST", "namespaces"},
+		{"GET", "/apis/disk.csi.azure.com/v1beta2", "GET", "discovery"},
+		{"GET", "/version", "GET", "discovery"},
+	} {
+		verb, resource := verbAndResource(httptest.NewRequest(row.method, row.path, nil))
+		if verb != row.verb || resource != row.resource {
+			t.Errorf("%s %s: %s %s, want %s %s", row.method, row.path, verb, resource, row.verb, row.resource)
+		}
+	}
+}
+
+func TestRequestsAreCounted(t *testing.T) {
+	m := newMetrics()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusConflict) }))
+	defer server.Close()
+	client := &http.Client{Transport: m.countAPI(http.DefaultTransport)}
+	defer client.CloseIdleConnections()
+	response, err := client.Post(server.URL+"/api/v1/namespaces/n/configmaps", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	for name, counter := range map[string]*prometheus.CounterVec{"requests": m.requests, "conflicts": m.conflicts} {
+		if got := testutil.ToFloat64(counter.WithLabelValues("CREATE", "configmaps")); got != 1 {
+			t.Errorf("%v %s counted", got, name)
+		}
+	}
+}
+
+// kubeconfigFor writes a kubeconfig of the server.
+func kubeconfigFor(t *testing.T, url string) string {
+	t.Helper()
+	config := clientcmdapi.NewConfig()
+	config.Clusters["c"] = &clientcmdapi.Cluster{Server: url}
+	config.Contexts["c"] = &clientcmdapi.Context{Cluster: "c"}
+	config.CurrentContext = "c"
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// What can't work is one line at the start, with what to do about it, and
+// nothing is left behind.
+func TestStartFails(t *testing.T) {
+	answering := func(code int, body string) string {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(code)
+			_, _ = w.Write([]byte(body))
+		}))
+		t.Cleanup(server.Close)
+		return kubeconfigFor(t, server.URL)
+	}
+	refusing := httptest.NewServer(http.NotFoundHandler())
+	refusing.Close()
+	garbage := filepath.Join(t.TempDir(), "garbage")
+	if err := os.WriteFile(garbage, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct{ name, kubeconfig, want string }{
+		{"no such kubeconfig", filepath.Join(t.TempDir(), "none"), "load the kubeconfig"},
+		{"not a kubeconfig", garbage, "load the kubeconfig"},
+		{"not in a cluster", "", "no --kubeconfig was given"},
+		{"nobody answers", kubeconfigFor(t, refusing.URL), "is it running"},
+		{"no CRDs", answering(http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`), "install the CRDs"},
+		{"a CRD is missing", answering(http.StatusOK, `{"kind":"APIResourceList","apiVersion":"v1","resources":[{"name":"azvolumes"},{"name":"azvolumes/status"}]}`), "azvolumeattachments, azvolumeattachments/status, azdrivernodes, azdrivernodes/status"},
+		{"forbidden", answering(http.StatusForbidden, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`), "check the kubeconfig's user"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			dir := t.TempDir()
+			command := newCommand(t.Output())
+			command.SetArgs([]string{
+				"--kubeconfig", row.kubeconfig, "--endpoint", "unix://" + filepath.Join(dir, "csi.sock"), "--node-id", "n",
+				"--metrics-address-file", filepath.Join(dir, "metrics"),
+			})
+			err := command.ExecuteContext(t.Context())
+			if err == nil || !strings.Contains(err.Error(), row.want) || strings.Contains(oneLine(err), "\n") {
+				t.Fatalf("error %v, want %q in it", err, row.want)
+			}
+			left, err := os.ReadDir(dir)
+			if err != nil || len(left) != 0 {
+				t.Errorf("left behind: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+func TestFlags(t *testing.T) {
+	for _, args := range [][]string{{"--kube-api-qps", "0"}, {"--namespace", ""}, {"surplus"}, {"--nonsense"}} {
+		command := newCommand(t.Output())
+		command.SetArgs(args)
+		if err := command.ExecuteContext(t.Context()); err == nil {
+			t.Errorf("%v was accepted", args)
+		}
+	}
+}
+
+// A broken ConfigMap changes nothing, and is reported with its position.
+func TestBrokenConfigMap(t *testing.T) {
+	const good = `
+apiVersion: donewhen.dev/v1alpha1
+kind: Predicate
+metadata: {name: volume-expanded}
+spec:
+  match: {apiVersion: disk.csi.azure.com/v1beta2, kind: AzVolume}
+  params: {requiredBytes: int}
+  done: |-
+    object.status.detail.capacity_bytes >= params.requiredBytes && object.status.state == 'Updated'
+`
+	configMap := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "p"},
+		Data:       map[string]string{"p.yaml": strings.Replace(good, "params.requiredBytes &&", "params.requiredByte &&", 1)},
+	}
+	client := fake.NewClientset(configMap)
+	var log strings.Builder
+	m := newMetrics()
+	c, err := newConfig(client, options{namespace: "n", predicatesConfigMap: "p"}, m, textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	swapped := make(chan engine.Set, 10)
+	c.swap = func(set engine.Set) { swapped <- set }
+	defaults := c.set().Digest()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- c.run(ctx) }()
+	if err := c.looked(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if c.set().Digest() != defaults || testutil.ToFloat64(m.reloadFailures) != 1 || testutil.ToFloat64(m.setInfo.WithLabelValues(defaults)) != 1 {
+		t.Error("a broken ConfigMap had an effect, or none was counted")
+	}
+
+	configMap.Data = map[string]string{"p.yaml": good}
+	if _, err := client.CoreV1().ConfigMaps("n").Update(ctx, configMap, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	set := <-swapped
+	if set.Digest() == defaults || c.set().Digest() != set.Digest() {
+		t.Error("the mended ConfigMap had no effect")
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if got := testutil.CollectAndCount(m.setInfo); got != 1 || testutil.ToFloat64(m.setInfo.WithLabelValues(set.Digest())) != 1 {
+		t.Errorf("%d sets are shown", got)
+	}
+	if text := log.String(); !strings.Contains(text, "p.yaml:9:") || !strings.Contains(text, "requiredByte") {
+		t.Errorf("the log doesn't say what is wrong where:\n%s", text)
+	}
+}
+
+func TestStatusServer(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "address")
+	ready := false
+	status, err := listenStatus(t.Context(), "127.0.0.1:0", file, prometheus.NewRegistry(), func() bool { return ready })
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- status.serve() }()
+	address, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "http://" + strings.TrimSpace(string(address))
+	client := &http.Client{}
+	defer client.CloseIdleConnections()
+	code := func(path string) int {
+		response, err := client.Get(url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		return response.StatusCode
+	}
+	if code("/healthz") != 200 || code("/readyz") != 503 || code("/metrics") != 200 {
+		t.Error("before it is ready")
+	}
+	ready = true
+	if code("/readyz") != 200 {
+		t.Error("when it is ready")
+	}
+	if _, err := listenStatus(t.Context(), status.listener.Addr().String(), "", prometheus.NewRegistry(), nil); err == nil || !strings.Contains(err.Error(), "--metrics-address") {
+		t.Errorf("the same address again: %v", err)
+	}
+	if err := status.close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("the address file stays")
+	}
+}
