@@ -1,0 +1,225 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/donewhen/donewhen/provisioner/simulator"
+)
+
+const (
+	// nodeID is the node that every volume is published to.
+	nodeID = "demo-node"
+	// cleanupTimeout bounds what is done after the demo was interrupted.
+	cleanupTimeout = time.Minute
+)
+
+// demo is one run.
+type demo struct {
+	opts     Options
+	dir      string
+	cluster  *cluster
+	progress *progress
+
+	simulator, driver *process
+	socket            string
+	metricsAddress    string
+
+	stats *stats
+	began time.Time
+}
+
+// Run runs the demo and writes its report to opts.Out. The error is nil only if
+// every volume went through and nothing was left behind. When ctx ends, Run
+// cleans up and returns; opts.Keep leaves everything running instead, if it got
+// as far as that.
+func Run(ctx context.Context, opts Options) (err error) {
+	if err := opts.check(); err != nil {
+		return err
+	}
+	d := &demo{opts: opts, progress: newProgress(opts), stats: newStats()}
+	if d.dir, err = tempDir(); err != nil {
+		return err
+	}
+	started := false
+	defer func() {
+		if opts.Keep && started && ctx.Err() == nil {
+			d.sayKept()
+			return
+		}
+		err = errors.Join(err, d.cleanUp(ctx))
+		if err == nil {
+			d.progress.say("everything that the demo started or made is gone")
+		}
+	}()
+	if d.cluster, err = openCluster(ctx, opts, d.progress.say); err != nil {
+		return interruption(ctx, err)
+	}
+	if err := d.cluster.prepare(ctx); err != nil {
+		return interruption(ctx, err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if err := d.start(ctx); err != nil {
+		return interruption(ctx, err)
+	}
+	started = true
+	for _, p := range []*process{d.simulator, d.driver} {
+		go func() {
+			select {
+			case <-p.done:
+				cancel(p.ended())
+			case <-ctx.Done():
+			}
+		}()
+	}
+	return interruption(ctx, d.run(ctx))
+}
+
+// interruption is the reason why ctx has ended, if that is why err came about.
+func interruption(ctx context.Context, err error) error {
+	switch cause := context.Cause(ctx); {
+	case err == nil || cause == nil:
+		return err
+	case errors.Is(cause, context.Canceled):
+		return errors.New("interrupted")
+	default:
+		return cause
+	}
+}
+
+// start starts the simulator and the driver.
+func (d *demo) start(ctx context.Context) (err error) {
+	opts := d.opts
+	driverFlags, simulatorFlags := d.cluster.kubeconfigs(opts)
+	readyFile := d.path("simulator.ready")
+	d.simulator, err = startProcess(d.dir, "simulator", opts.Executable, append([]string{
+		"simulator", "--namespace", opts.Namespace,
+		"--seed", strconv.FormatUint(opts.Seed, 10),
+		"--latency-scale", strconv.FormatFloat(opts.LatencyScale, 'g', -1, 64),
+		"--disks-per-node", strconv.Itoa(max(simulator.DefaultDisksPerNode, opts.Parallel+1)),
+		"--workers", strconv.Itoa(max(simulator.DefaultWorkers, 2*opts.Parallel)),
+		"--ready-file", readyFile, "--inventory-file", d.path("cloud.json"),
+	}, simulatorFlags...)...)
+	if err != nil {
+		return err
+	}
+	d.socket = d.path("csi.sock")
+	addressFile := d.path("metrics.address")
+	d.driver, err = startProcess(d.dir, "driver", opts.Driver, append([]string{
+		"--endpoint", "unix://" + d.socket, "--namespace", opts.Namespace,
+		"--predicates-configmap", configMapName, "--node-id", nodeID,
+		"--metrics-address", "127.0.0.1:0", "--metrics-address-file", addressFile,
+		"--kube-api-qps", "-1",
+	}, driverFlags...)...)
+	if err != nil {
+		return err
+	}
+	exists := func(paths ...string) func(context.Context) bool {
+		return func(context.Context) bool {
+			for _, path := range paths {
+				if _, err := os.Stat(path); err != nil {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	if err := d.simulator.ready(ctx, exists(readyFile)); err != nil {
+		return err
+	}
+	if err := d.driver.ready(ctx, exists(d.socket, addressFile)); err != nil {
+		return err
+	}
+	address, err := os.ReadFile(addressFile)
+	if err != nil {
+		return fmt.Errorf("read where the driver serves its metrics: %w", err)
+	}
+	d.metricsAddress = strings.TrimSpace(string(address))
+	d.progress.say("simulator (process %d) and driver (process %d) run", d.simulator.pid(), d.driver.pid())
+	return nil
+}
+
+func (d *demo) path(name string) string { return filepath.Join(d.dir, name) }
+
+// cleanUp stops what runs and removes what was made. An error says what was left.
+func (d *demo) cleanUp(ctx context.Context) error {
+	d.progress.end()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	var errs []error
+	for _, p := range []*process{d.driver, d.simulator} {
+		if p != nil {
+			errs = append(errs, p.stop())
+		}
+	}
+	errs = append(errs, d.leftInTheCloud())
+	if _, err := os.Lstat(d.socket); d.socket != "" && err == nil {
+		errs = append(errs, fmt.Errorf("the driver left its socket %s behind", d.socket))
+	}
+	if d.cluster != nil {
+		if d.cluster.server == nil {
+			errs = append(errs, d.cluster.remove(ctx, nodeID))
+		}
+		errs = append(errs, d.cluster.stop())
+	}
+	return errors.Join(append(errs, os.RemoveAll(d.dir))...)
+}
+
+// leftInTheCloud reads what the simulator says of its cloud at its end.
+func (d *demo) leftInTheCloud() error {
+	if d.stats.of(callDelete).took == nil {
+		return nil // interrupted before anything could have gone
+	}
+	content, err := os.ReadFile(d.path("cloud.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return errors.New("the simulator didn't say what is left in its cloud")
+	}
+	if err != nil {
+		return fmt.Errorf("read what is left in the simulated cloud: %w", err)
+	}
+	var left simulator.Inventory
+	if err := json.Unmarshal(content, &left); err != nil {
+		return fmt.Errorf("read what is left in the simulated cloud: %w", err)
+	}
+	if len(left.Disks)+len(left.Attachments) > 0 {
+		return fmt.Errorf("left in the simulated cloud: %d disks, %d attachments, %s", len(left.Disks), len(left.Attachments),
+			strings.Join(append(left.Attachments, left.Disks...)[:1], ""))
+	}
+	return nil
+}
+
+// sayKept tells how to look at what was kept, and how to end it.
+func (d *demo) sayKept() {
+	d.progress.end()
+	pids := []string{strconv.Itoa(d.driver.pid()), strconv.Itoa(d.simulator.pid())}
+	kubeconfig := d.opts.Kubeconfig
+	if d.cluster.server != nil {
+		pids = append(pids, strconv.Itoa(d.cluster.server.PID()))
+		kubeconfig = d.cluster.server.KubeconfigPath()
+	}
+	out := d.opts.Out
+	fmt.Fprintf(out, "\nEverything runs on, in namespace %s:\n", d.opts.Namespace)
+	if kubeconfig != "" {
+		fmt.Fprintf(out, "  kubeconfig   %s\n", kubeconfig)
+	}
+	fmt.Fprintf(out, "  CSI socket   %s\n", d.socket)
+	fmt.Fprintf(out, "  metrics      http://%s/metrics\n", d.metricsAddress)
+	fmt.Fprintf(out, "  logs         %s, %s\n", d.driver.log, d.simulator.log)
+	stop := fmt.Sprintf("kill %s && rm -r %s", strings.Join(pids, " "), d.dir)
+	if d.cluster.server != nil {
+		stop += " " + d.cluster.server.Dir()
+	}
+	fmt.Fprintf(out, "  to stop it   %s\n", stop)
+	if d.cluster.server == nil {
+		fmt.Fprintf(out, "  and remove   ConfigMap %s and AzDriverNode %s in namespace %s\n", configMapName, nodeID, d.opts.Namespace)
+	}
+}
