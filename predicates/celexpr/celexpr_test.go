@@ -17,8 +17,14 @@ import (
 func environment(t testing.TB) *Environment {
 	t.Helper()
 	env, err := NewEnvironment([]Param{
-		{"role", "string"}, {"bytes", "int"}, {"ratio", "double"}, {"force", "bool"},
-		{"after", "duration"}, {"size", "quantity"}, {"names", "list(string)"}, {"limits", "map(string, quantity)"},
+		{"role", "string"},
+		{"bytes", "int"},
+		{"ratio", "double"},
+		{"force", "bool"},
+		{"after", "duration"},
+		{"size", "quantity"},
+		{"names", "list(string)"},
+		{"limits", "map(string, quantity)"},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/overloads"
 	"github.com/google/cel-go/common/types"
 )
 
@@ -63,15 +64,14 @@ func (e *Environment) compile(expression string, want Output, isVariable bool) (
 	if issue := outputIssue(checked, want); issue != nil {
 		return nil, []Issue{*issue}
 	}
-	p := &Program{env: e, cel: env, source: expression, want: want, celType: checked.OutputType()}
-	if needsBounds(checked.NativeRep(), isVariable) {
-		p.bounded = &boundedPlan{ast: checked}
+	p := &Program{
+		env: e, cel: env, ast: checked, source: expression, want: want, celType: checked.OutputType(),
+		bounded: needsBounds(checked.NativeRep(), isVariable),
 	}
-	// A bounded program is planned again when its limits are known; it is planned
-	// here too because planning folds constants, and finds what is wrong with them.
-	p.plan, err = env.Program(checked, programOptions()...)
-	if err != nil {
-		return nil, []Issue{programIssue(checked.NativeRep(), err)}
+	if mayNotPlan(checked.NativeRep()) {
+		if _, err := env.Program(checked, programOptions()...); err != nil {
+			return nil, []Issue{programIssue(checked.NativeRep(), err)}
+		}
 	}
 	return p, nil
 }
@@ -103,6 +103,23 @@ func outputIssue(checked *cel.Ast, want Output) *Issue {
 		}
 	}
 	return &at
+}
+
+// mayNotPlan reports whether planning may find an error: it folds conversions of
+// constants and compiles constant regular expressions. Other programs are planned
+// when they first run, as that takes as long as checking them, and most memory.
+func mayNotPlan(a *ast.AST) bool {
+	found := false
+	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.CallKind {
+			return
+		}
+		switch name := e.AsCall().FunctionName(); {
+		case overloads.IsTypeConversionFunction(name), name == "matches", name == "find", name == "findAll":
+			found = true
+		}
+	}))
+	return found
 }
 
 // programIssue gives an error of planning, which comes from folding a constant,

@@ -102,8 +102,11 @@ func programOptions() []cel.ProgramOption {
 }
 
 // boundedOptions build a program that counts its cost and can be interrupted,
-// which makes it several times slower.
+// which makes it several times slower. A limit of 0 is none.
 func boundedOptions(costLimit uint64) []cel.ProgramOption {
+	if costLimit == 0 {
+		costLimit = math.MaxUint64
+	}
 	return []cel.ProgramOption{
 		cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost),
 		cel.CostTracking(&costEstimator{}),

@@ -30,7 +30,7 @@ func TestBounds(t *testing.T) {
 		"object.l.map(x, x).join(',') == ''":                      true,
 		"[object.l.exists(x, x)].exists(i, i)":                    true,
 	} {
-		if got := compile(t, env, expression, OutputBool).bounded != nil; got != want {
+		if got := compile(t, env, expression, OutputBool).bounded; got != want {
 			t.Errorf("%s: bounded is %v", expression, got)
 		}
 	}
@@ -41,7 +41,7 @@ func TestBounds(t *testing.T) {
 		if issues := env.AddVariable(name, expression); issues != nil {
 			t.Fatal(issues)
 		}
-		if got := env.variables[len(env.variables)-1].program.bounded != nil; got != want {
+		if got := env.variables[len(env.variables)-1].program.bounded; got != want {
 			t.Errorf("variable %s: bounded is %v", expression, got)
 		}
 	}

@@ -1,8 +1,8 @@
 package celexpr
 
 import (
-	"math"
 	"sync"
+	"sync/atomic"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -13,22 +13,22 @@ import (
 type Program struct {
 	env      *Environment
 	cel      *cel.Env // what the expression was checked in
+	ast      *cel.Ast
 	source   string
 	variable string // the variable's name, if it is one's expression
 	want     Output
 	celType  *cel.Type
-	plan     cel.Program
-	bounded  *boundedPlan // nil for the programs that need no limits
+	bounded  bool // whether it runs within limits
+
+	// plan is the executable form, made when the program first runs. A cost limit
+	// is part of it: planMu guards the making, and remaking for another limit.
+	plan   atomic.Pointer[plan]
+	planMu sync.Mutex
 }
 
-// boundedPlan is the plan of a program that needs limits. The cost limit is part
-// of a plan, and only known when the program first runs.
-type boundedPlan struct {
-	ast *cel.Ast
-
-	mu    sync.Mutex
-	limit uint64
-	plan  cel.Program
+type plan struct {
+	program cel.Program
+	limit   uint64
 }
 
 // Source returns the expression.
@@ -61,26 +61,26 @@ func (p *Program) Text(ev *Evaluation) (string, *Error) {
 }
 
 func (p *Program) eval(ev *Evaluation) (ref.Val, *Error) {
-	if p.bounded != nil {
-		return p.evalBounded(ev)
+	program, err := p.planned(ev.limits.Cost)
+	if err != nil {
+		return nil, newError(ev.ctx, ev, p, err)
 	}
-	out, _, err := p.plan.Eval(ev)
+	if p.bounded {
+		return p.evalBounded(ev, program)
+	}
+	out, _, err := program.Eval(ev)
 	if err != nil {
 		return nil, newError(ev.ctx, ev, p, err)
 	}
 	return out, nil
 }
 
-func (p *Program) evalBounded(ev *Evaluation) (ref.Val, *Error) {
-	plan, err := p.bounded.get(p.cel, ev.limits.Cost)
-	if err != nil {
-		return nil, newError(ev.ctx, ev, p, err)
-	}
+func (p *Program) evalBounded(ev *Evaluation, program cel.Program) (ref.Val, *Error) {
 	ctx := ev.bounded()
 	if ctx.Err() != nil {
 		return nil, interruptedError(ctx, p, ctx.Err())
 	}
-	out, details, err := plan.ContextEval(ctx, ev)
+	out, details, err := program.ContextEval(ctx, ev)
 	if err != nil {
 		return nil, newError(ctx, ev, p, err)
 	}
@@ -90,18 +90,27 @@ func (p *Program) evalBounded(ev *Evaluation) (ref.Val, *Error) {
 	return out, nil
 }
 
-func (b *boundedPlan) get(env *cel.Env, limit uint64) (cel.Program, error) {
-	if limit == 0 {
-		limit = math.MaxUint64
+// planned returns the executable form.
+func (p *Program) planned(limit uint64) (cel.Program, error) {
+	if !p.bounded {
+		limit = 0 // there is one form for all
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.plan == nil || b.limit != limit {
-		plan, err := env.Program(b.ast, boundedOptions(limit)...)
-		if err != nil {
-			return nil, err
-		}
-		b.plan, b.limit = plan, limit
+	if pl := p.plan.Load(); pl != nil && pl.limit == limit {
+		return pl.program, nil
 	}
-	return b.plan, nil
+	p.planMu.Lock()
+	defer p.planMu.Unlock()
+	if pl := p.plan.Load(); pl != nil && pl.limit == limit {
+		return pl.program, nil
+	}
+	options := programOptions()
+	if p.bounded {
+		options = boundedOptions(limit)
+	}
+	program, err := p.cel.Program(p.ast, options...)
+	if err != nil {
+		return nil, err
+	}
+	p.plan.Store(&plan{program, limit})
+	return program, nil
 }

@@ -59,9 +59,7 @@ func parseDocuments(t testing.TB, data []byte) []document {
 
 type testPredicate struct {
 	core     *Core
-	resource string
 	defaults map[string]any
-	types    map[string]string
 }
 
 // judge binds params, given as YAML has them.
