@@ -39,9 +39,11 @@ func (p *Provisioner) newAttachment(request PublishRequest, id VolumeID) *v1beta
 	return attachment
 }
 
-// isAttachment reports whether the object is about this disk and node.
-func isAttachment(attachment *v1beta2.AzVolumeAttachment, diskName, nodeName string) bool {
-	return strings.EqualFold(attachment.Spec.VolumeName, diskName) && strings.EqualFold(attachment.Spec.NodeName, nodeName)
+// isAttachment reports whether the object is about this volume and node: not
+// about another pair with the same name, nor another disk of the same name.
+func isAttachment(attachment *v1beta2.AzVolumeAttachment, id VolumeID, nodeID string) bool {
+	return strings.EqualFold(attachment.Spec.VolumeName, id.DiskName) && strings.EqualFold(attachment.Spec.NodeName, nodeID) &&
+		id.is(attachment.Spec.VolumeID)
 }
 
 // detachRequested reports whether the disk is being detached, or is about to be.

@@ -87,10 +87,8 @@ func (p *Provisioner) checkUnused(volume *v1beta2.AzVolume, id VolumeID) error {
 	if leaving(volume) {
 		return nil
 	}
-	for _, attachment := range p.attachmentsOf(id.DiskName) {
-		if attachment.Spec.RequestedRole == v1beta2.RolePrimary && !detachRequested(attachment) {
-			return newError(codes.FailedPrecondition, "AzVolume %s/%s is attached to node %s: unpublish it first", volume.Namespace, volume.Name, attachment.Spec.NodeName)
-		}
+	if primaries := p.primariesOf(id); len(primaries) != 0 {
+		return newError(codes.FailedPrecondition, "AzVolume %s/%s is attached to node %s: unpublish it first", volume.Namespace, volume.Name, primaries[0].Spec.NodeName)
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func endError(ctx context.Context, err error, what string) error {
 		return own
 	}
 	if wait, ok := errors.AsType[*engine.WaitError](err); ok {
-		return waitError(wait, what)
+		return waitError(wait)
 	}
 	if code, ended := contextCode(ctx, err); ended {
 		return wrapError(code, err, "%s", what)
@@ -94,22 +94,25 @@ func contextCode(ctx context.Context, err error) (codes.Code, bool) {
 	return codes.OK, false
 }
 
-// waitError maps the end of a wait. A judge's failure is no news about the
-// object, so it is never final.
-func waitError(err *engine.WaitError, what string) *Error {
+// waitError maps the end of a wait, which says itself what was awaited. A judge's
+// failure is no news about the object, so it is never final.
+func waitError(err *engine.WaitError) *Error {
+	end := func(code codes.Code, advice string) *Error {
+		return &Error{Code: code, Message: err.Error() + advice, Err: err}
+	}
 	switch {
 	case errors.Is(err, engine.ErrJudge):
-		return wrapError(codes.Unavailable, err, "%s: the predicate could not judge, nothing is concluded; fix it and call again", what)
+		return end(codes.Unavailable, "; nothing is concluded from that: mend the predicate and call again")
 	case errors.Is(err, engine.ErrFailed):
-		return wrapError(err.Code(), err, "%s", what)
+		return end(err.Code(), "")
 	case errors.Is(err, context.DeadlineExceeded):
-		return wrapError(codes.DeadlineExceeded, err, "%s: still running, call again", what)
+		return end(codes.DeadlineExceeded, "; the operation goes on, call again")
 	case errors.Is(err, context.Canceled):
-		return wrapError(codes.Canceled, err, "%s: still running, call again", what)
+		return end(codes.Canceled, "; the operation goes on, call again")
 	case errors.Is(err, engine.ErrSuperseded):
-		return wrapError(codes.Aborted, err, "%s", what)
+		return end(codes.Aborted, "")
 	default: // stopped or closed: this process is going away
-		return wrapError(codes.Unavailable, err, "%s", what)
+		return end(codes.Unavailable, "; the driver is stopping, call again")
 	}
 }
 

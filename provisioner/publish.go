@@ -40,7 +40,7 @@ func (p *Provisioner) Publish(ctx context.Context, request PublishRequest) (map[
 	if err := p.checkPublishable(ctx, id, request); err != nil {
 		return nil, err
 	}
-	name := p.attachmentNameFor(id.DiskName, request.NodeID)
+	name := p.attachmentNameFor(id, request.NodeID)
 	params := engine.Params{ParamVolumeName: id.objectName(), ParamNodeName: request.NodeID}
 	result, err := p.waitForAttachment(ctx, OperationPublishVolume, name, params, func(ctx context.Context) (*v1beta2.AzVolumeAttachment, error) {
 		return write(ctx, p.clock, "publish AzVolumeAttachment "+p.namespace+"/"+name, p.cachedAttachment(name),
@@ -95,8 +95,8 @@ func (p *Provisioner) checkPublishable(ctx context.Context, id VolumeID, request
 	if multiNode(request.Capability.AccessMode) {
 		return nil
 	}
-	for _, other := range p.attachmentsOf(id.DiskName) {
-		if other.Spec.RequestedRole == v1beta2.RolePrimary && !detachRequested(other) && !isAttachment(other, id.DiskName, request.NodeID) {
+	for _, other := range p.primariesOf(id) {
+		if !isAttachment(other, id, request.NodeID) {
 			return newError(codes.FailedPrecondition, "volume %s is published to node %s, and may only be on one at a time", id, other.Spec.NodeName)
 		}
 	}
@@ -139,7 +139,7 @@ func unpublishable(existing *v1beta2.AzVolumeAttachment, request PublishRequest,
 	where := existing.Namespace + "/" + existing.Name
 	replica := existing.Spec.RequestedRole == v1beta2.RoleReplica
 	switch {
-	case !isAttachment(existing, id.DiskName, request.NodeID), !id.is(existing.Spec.VolumeID):
+	case !isAttachment(existing, id, request.NodeID):
 		return newError(codes.AlreadyExists, "AzVolumeAttachment %s is for volume %s on node %s", where, existing.Spec.VolumeID, existing.Spec.NodeName)
 	case detachRequested(existing):
 		return newError(codes.Aborted, "AzVolumeAttachment %s is being detached (state %q, requested by %q), call again when it is gone",

@@ -2,6 +2,7 @@ package provisioner
 
 import (
 	"context"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -93,23 +94,26 @@ func (p *Provisioner) findNode(ctx context.Context, nodeID string) (bool, error)
 
 // attachmentNameFor returns the name of the pair's AzVolumeAttachment: that of an
 // object which others have made for it by the Azure side's own rule, or ours.
-func (p *Provisioner) attachmentNameFor(diskName, nodeName string) string {
-	name, plain := attachmentName(diskName, nodeName), plainAttachmentName(diskName, nodeName)
+func (p *Provisioner) attachmentNameFor(id VolumeID, nodeID string) string {
+	name, plain := attachmentName(id.DiskName, nodeID), plainAttachmentName(id.DiskName, nodeID)
 	if name == plain || p.cachedAttachment(name) != nil {
 		return name
 	}
-	if other := p.cachedAttachment(plain); other != nil && isAttachment(other, diskName, nodeName) {
+	if other := p.cachedAttachment(plain); other != nil && isAttachment(other, id, nodeID) {
 		return plain
 	}
 	return name
 }
 
-// attachmentsOf returns the attachments of the disk that the cache holds.
-func (p *Provisioner) attachmentsOf(diskName string) []*v1beta2.AzVolumeAttachment {
-	selector := labels.SelectorFromSet(labels.Set{v1beta2.LabelVolumeName: labelValue(objectName(diskName))})
+// primariesOf returns the primary attachments of the volume that the cache holds
+// and nobody has asked to detach.
+func (p *Provisioner) primariesOf(id VolumeID) []*v1beta2.AzVolumeAttachment {
+	selector := labels.SelectorFromSet(labels.Set{v1beta2.LabelVolumeName: labelValue(id.objectName())})
 	attachments, err := p.attachmentLister.List(selector)
 	if err != nil { // a lister has no error to return
 		return nil
 	}
-	return attachments
+	return slices.DeleteFunc(attachments, func(a *v1beta2.AzVolumeAttachment) bool {
+		return a.Spec.RequestedRole != v1beta2.RolePrimary || detachRequested(a) || !id.is(a.Spec.VolumeID)
+	})
 }

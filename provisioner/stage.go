@@ -26,7 +26,7 @@ func (p *Provisioner) WaitForAttach(ctx context.Context, volumeID, nodeID, lun s
 	}
 	defer release()
 
-	name := p.attachmentNameFor(id.DiskName, nodeID)
+	name := p.attachmentNameFor(id, nodeID)
 	params := engine.Params{ParamVolumeName: id.objectName(), ParamNodeName: nodeID, ParamLUN: lun}
 	result, err := p.waitForAttachment(ctx, OperationStageVolume, name, params, func(ctx context.Context) (*v1beta2.AzVolumeAttachment, error) {
 		live, err := p.liveAttachment(ctx, name)
@@ -35,10 +35,10 @@ func (p *Provisioner) WaitForAttach(ctx context.Context, volumeID, nodeID, lun s
 		}
 		return write(ctx, p.clock, "start the attach of AzVolumeAttachment "+p.namespace+"/"+name+" again", live,
 			func(ctx context.Context, current *v1beta2.AzVolumeAttachment) (*v1beta2.AzVolumeAttachment, error) {
-				if current == nil {
+				if current == nil || !isAttachment(current, id, nodeID) {
 					return nil, newError(codes.NotFound, "volume %s isn't published to node %s", id, nodeID)
 				}
-				if current.Status.State != v1beta2.AttachmentFailed || detachRequested(current) || !isAttachment(current, id.DiskName, nodeID) {
+				if current.Status.State != v1beta2.AttachmentFailed || detachRequested(current) {
 					return current, nil // the predicate judges it
 				}
 				return p.attachments.UpdateStatus(ctx, restarted(current), metav1.UpdateOptions{})

@@ -49,15 +49,15 @@ func (p *Provisioner) Unpublish(ctx context.Context, volumeID, nodeID string) er
 // findAttachment returns the attachment of the pair, nil if there is none: an
 // absence in the cache is confirmed by one GET.
 func (p *Provisioner) findAttachment(ctx context.Context, id VolumeID, nodeID string) (*v1beta2.AzVolumeAttachment, error) {
-	name := p.attachmentNameFor(id.DiskName, nodeID)
+	name := p.attachmentNameFor(id, nodeID)
 	attachment := p.cachedAttachment(name)
-	if attachment == nil || !isAttachment(attachment, id.DiskName, nodeID) {
+	if attachment == nil || !isAttachment(attachment, id, nodeID) {
 		var err error
 		if attachment, err = p.liveAttachment(ctx, name); err != nil || attachment == nil {
 			return nil, err
 		}
 	}
-	if !isAttachment(attachment, id.DiskName, nodeID) {
+	if !isAttachment(attachment, id, nodeID) {
 		klog.FromContext(ctx).Info("The AzVolumeAttachment of this name is for another volume or node", "azVolumeAttachment", klog.KObj(attachment))
 		return nil, nil
 	}
@@ -132,7 +132,7 @@ func (p *Provisioner) detach(ctx context.Context, attachment *v1beta2.AzVolumeAt
 	_, err := p.waitForAttachment(ctx, OperationUnpublishVolume, name, nil, func(ctx context.Context) (*v1beta2.AzVolumeAttachment, error) {
 		return write(ctx, p.clock, "request the detach of AzVolumeAttachment "+p.namespace+"/"+name, attachment,
 			func(ctx context.Context, current *v1beta2.AzVolumeAttachment) (*v1beta2.AzVolumeAttachment, error) {
-				if current == nil || !isAttachment(current, id.DiskName, nodeID) {
+				if current == nil || !isAttachment(current, id, nodeID) {
 					return nil, engine.ErrGone
 				}
 				changed, differs := detachRequest(current)
