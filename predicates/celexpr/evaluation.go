@@ -83,9 +83,13 @@ func (ev *Evaluation) Close() {
 	env.pool.Put(ev)
 }
 
-// ResolveName implements cel-go's Activation: it finds the value of a variable by
-// its whole name.
-func (ev *Evaluation) ResolveName(name string) (any, bool) {
+// activation is an evaluation as cel-go sees it; its methods aren't for others.
+type activation Evaluation
+
+// ResolveName implements cel.Activation: it finds the value of a variable by its
+// whole name.
+func (a *activation) ResolveName(name string) (any, bool) {
+	ev := (*Evaluation)(a)
 	if name == rootObject {
 		return ev.object, true
 	}
@@ -104,8 +108,8 @@ func (ev *Evaluation) ResolveName(name string) (any, bool) {
 	return v, true
 }
 
-// Parent implements cel-go's Activation: there is none.
-func (ev *Evaluation) Parent() cel.Activation { return nil }
+// Parent implements cel.Activation: there is none.
+func (a *activation) Parent() cel.Activation { return nil }
 
 // variable evaluates a variable. What it can't evaluate is an error value, which
 // then is the outcome of every expression that needs the variable.
@@ -141,4 +145,4 @@ func (ev *Evaluation) spend(p *Program, cost *uint64) *Error {
 	return nil
 }
 
-var _ cel.Activation = (*Evaluation)(nil)
+var _ cel.Activation = (*activation)(nil)

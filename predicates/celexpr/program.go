@@ -68,7 +68,7 @@ func (p *Program) eval(ev *Evaluation) (ref.Val, *Error) {
 	if p.bounded {
 		return p.evalBounded(ev, program)
 	}
-	out, _, err := program.Eval(ev)
+	out, _, err := program.Eval((*activation)(ev))
 	if err != nil {
 		return nil, newError(ev.ctx, ev, p, err)
 	}
@@ -80,7 +80,7 @@ func (p *Program) evalBounded(ev *Evaluation, program cel.Program) (ref.Val, *Er
 	if ctx.Err() != nil {
 		return nil, interruptedError(ctx, p, ctx.Err())
 	}
-	out, details, err := program.ContextEval(ctx, ev)
+	out, details, err := program.ContextEval(ctx, (*activation)(ev))
 	if err != nil {
 		return nil, newError(ctx, ev, p, err)
 	}

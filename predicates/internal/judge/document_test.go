@@ -112,6 +112,7 @@ func buildPredicate(t testing.TB, compiler *celexpr.Compiler, d document) testPr
 	if cost, ok := object(s["limits"])["cost"].(float64); ok {
 		spec.CostLimit = uint64(cost)
 	}
+	spec.Timeout, _ = time.ParseDuration(str(object(s["limits"])["timeout"]))
 	spec.Aborted = buildRules(t, env, "aborted", s["aborted"])
 	spec.Done = buildRules(t, env, "done", s["done"])
 	spec.Failed = buildRules(t, env, "failed", s["failed"])

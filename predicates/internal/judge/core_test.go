@@ -1,0 +1,183 @@
+package judge
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/donewhen/donewhen/engine"
+	"github.com/donewhen/donewhen/predicates/celexpr"
+)
+
+// TestAbsence: an absence is judged by policy, whatever the rules say.
+func TestAbsence(t *testing.T) {
+	ref := engine.Reference{Namespace: "ns", Name: "x"}
+	for _, c := range []struct {
+		predicate string
+		presence  engine.Presence
+		want      string
+	}{
+		{"  done: 'true'", engine.NeverExisted, "Pending NeverExisted -: Thing ns/x never existed"},
+		{"  done: 'true'", engine.Deleted, "Failed Aborted ObjectDeleted -: Thing ns/x (UID u) was deleted"},
+		{"  done: 'true'", engine.Replaced, "Failed Aborted ObjectReplaced -: Thing ns/x (UID u) was deleted: another object has taken its name"},
+		{"  expect: Gone\n  failed: ['true']", engine.NeverExisted, "Done NeverExisted -: Thing ns/x never existed"},
+		{"  expect: Gone\n  failed: ['true']", engine.Deleted, "Done ObjectDeleted -: Thing ns/x (UID u) was deleted"},
+		{"  expect: Gone\n  failed: ['true']", engine.Replaced, "Done ObjectReplaced -: Thing ns/x (UID u) was deleted: another object has taken its name"},
+		{"  onAbsent: Failed\n  done: 'true'", engine.NeverExisted, "Failed NotFound NeverExisted -: Thing ns/x never existed"},
+		{"  onAbsent: {verdict: Failed, code: UNAVAILABLE, reason: R, message: m}\n  done: 'true'", engine.NeverExisted, "Failed Unavailable R -: m"},
+		{"  onAbsent: {verdict: Pending, message: m}\n  done: 'true'", engine.NeverExisted, "Pending NeverExisted -: m"},
+		{"  onDelete: Done\n  done: 'true'", engine.Deleted, "Done ObjectDeleted -: Thing ns/x (UID u) was deleted"},
+		{"  onDelete: Pending\n  done: 'true'", engine.Replaced, "Pending ObjectReplaced -: Thing ns/x (UID u) was deleted: another object has taken its name"},
+		{"  onDelete: {verdict: Failed, code: NotFound, reason: R, message: m}\n  done: 'true'", engine.Replaced, "Failed NotFound R -: m"},
+	} {
+		o := engine.Observation{Ref: ref, Presence: c.presence}
+		if c.presence != engine.NeverExisted {
+			o.UID = "u"
+		}
+		judge := build(t, c.predicate)
+		if got := text(judge.Describe(context.Background(), o)); got != c.want {
+			t.Errorf("%q, %v\n got: %s\nwant: %s", c.predicate, c.presence, got, c.want)
+		}
+		if got := judge.Judge(context.Background(), o); got.Verdict.Decisive() && text(got) != c.want {
+			t.Errorf("%q, %v: Judge: %s", c.predicate, c.presence, text(got))
+		}
+	}
+}
+
+// TestTexts: reasons, messages and codes, and what they fall back to.
+func TestTexts(t *testing.T) {
+	const rule = "  done: 'false'\n  failed:\n  - expression: 'true'\n    codeExpression: object.code\n    codeMap: {DANGLING-attach: FailedPrecondition, '': DataLoss, ok: OutOfRange}\n    code: Unknown\n    reasonExpression: object.reason\n    reason: Static\n    messageExpression: object.message\n    message: static"
+	for object, want := range map[string]string{
+		"{code: RESOURCE_EXHAUSTED, reason: Good1, message: m}": "Failed ResourceExhausted Good1 failed[0]: m",
+		"{code: resource-exhausted, reason: '', message: ''}":   "Failed ResourceExhausted Static failed[0]: static",
+		"{code: Cancelled, reason: 'two words', message: 5}":    "Failed Canceled Static failed[0]: static",
+		"{code: dangling_ATTACH, reason: 1x}":                   "Failed FailedPrecondition Static failed[0]: static",
+		"{code: WHATEVER, reason: a-b}":                         "Failed Unknown Static failed[0]: static",
+		"{code: OK}":                                            "Failed OutOfRange Static failed[0]: static",
+		"{code: ''}":                                            "Failed DataLoss Static failed[0]: static",
+		"{}":                                                    "Failed DataLoss Static failed[0]: static",
+		"{code: 5}":                                             "Failed DataLoss Static failed[0]: static",
+		"{code: '5'}":                                           "Failed Unknown Static failed[0]: static",
+	} {
+		if got := text(build(t, rule).Judge(context.Background(), present(yamlObject(t, object)))); got != want {
+			t.Errorf("%s\n got: %s\nwant: %s", object, got, want)
+		}
+	}
+}
+
+func TestParseCode(t *testing.T) {
+	for s, want := range map[string]codes.Code{
+		"NotFound": codes.NotFound, "NOT_FOUND": codes.NotFound, "not-found": codes.NotFound, "notfound": codes.NotFound,
+		"CANCELLED": codes.Canceled, "Canceled": codes.Canceled, "Unknown": codes.Unknown, "DATA_LOSS": codes.DataLoss, "unauthenticated": codes.Unauthenticated,
+	} {
+		if got, ok := ParseCode(s); !ok || got != want {
+			t.Errorf("%s: %v, %v", s, got, ok)
+		}
+	}
+	for _, s := range []string{"", "OK", "ok", "5", "Not Found", "Code(17)", "_", "not found"} {
+		if got, ok := ParseCode(s); ok {
+			t.Errorf("%q is %v", s, got)
+		}
+	}
+}
+
+// TestJ1_JudgeErrorIsNoNews: a predicate that breaks on a volume being created
+// says so with cause Judge and code Internal, and nothing about the volume.
+func TestJ1_JudgeErrorIsNoNews(t *testing.T) {
+	o := present(yamlObject(t, "{metadata: {name: v, uid: a}, status: {state: Creating, detail: null}}"))
+	for _, done := range []string{"object.status.state > 5", "size(object.status.state) / 0 == 1", "object.status.state"} {
+		judge := build(t, "  done: "+done)
+		for _, j := range []engine.Judgement{judge.Judge(context.Background(), o), judge.Describe(context.Background(), o)} {
+			v := j.Verdict
+			if v.Decision != engine.Failed || v.Cause != engine.CauseJudge || v.Code != codes.Internal || v.Rule != "done[0]" || v.Reason != engine.ReasonEvaluationError {
+				t.Errorf("%s: %+v", done, v)
+			}
+		}
+	}
+}
+
+// TestBrokenJudge: what can't be judged at all is the judge's failure too.
+func TestBrokenJudge(t *testing.T) {
+	env, err := celexpr.NewEnvironment([]celexpr.Param{{Name: "a", Type: "int"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	core := New(Spec{Kind: "Thing", Environment: env, OnTerminating: Policy{Judge: true}, Done: []Rule{{Name: "done[0]"}}})
+	good := core.Bind(map[string]any{"a": 1}, "key")
+	if good.Key() != "key" {
+		t.Error("the key is lost")
+	}
+	for name, j := range map[string]engine.Judgement{
+		"param of another type": core.Bind(map[string]any{"a": "x"}, "key").Judge(context.Background(), present(map[string]any{})),
+		"no object":             good.Judge(context.Background(), engine.Observation{}),
+		"an object that panics": good.Judge(context.Background(), engine.Observation{Object: panics{}}),
+	} {
+		if v := j.Verdict; v.Decision != engine.Failed || v.Cause != engine.CauseJudge || v.Code != codes.Internal || v.Message == "" {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+	if v := good.Judge(context.Background(), present(map[string]any{})).Verdict; v.Decision != engine.Done {
+		t.Errorf("%+v", v)
+	}
+}
+
+// panics is an object whose JSON form can't be made.
+type panics struct{ metav1.Object }
+
+// TestTyped: a typed object, as informers deliver it, is judged like its JSON form.
+func TestTyped(t *testing.T) {
+	judge := build(t, "  done: |-\n    object.kind == 'Thing' && object.apiVersion == 'apps/v1' && object.status.updatedReplicas >= 1")
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "x", Generation: 2}, Status: appsv1.DeploymentStatus{ObservedGeneration: 2, UpdatedReplicas: 1}}
+	o := engine.Observation{Ref: engine.Reference{Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}}, Object: d}
+	want := []string{"Done - done[0]: "}
+	got := []string{text(judge.Describe(context.Background(), o))}
+	d.Generation = 3
+	want = append(want, "Pending GenerationLag -: status is of generation 2, object is at 3")
+	got = append(got, text(judge.Describe(context.Background(), o)))
+	at := metav1.NewTime(time.Date(2026, 3, 2, 9, 22, 48, 0, time.UTC))
+	d.DeletionTimestamp, d.Finalizers = &at, []string{"f"}
+	want = append(want, "Failed Aborted ObjectTerminating -: deletion was requested, deletionTimestamp is 2026-03-02T09:22:48Z; finalizers: f")
+	got = append(got, text(judge.Describe(context.Background(), o)))
+	if !slices.Equal(got, want) {
+		t.Errorf("\n got: %q\nwant: %q", got, want)
+	}
+}
+
+// TestConcurrent is for the race detector.
+func TestConcurrent(t *testing.T) {
+	judge := build(t, "  variables: [{name: v, expression: object.status.state}]\n  done: variables.v == 'x' && object.m == 1\n  failed: ['object.e > 1', {expression: 'object.l.exists(a, a == 5)', for: 1s}]\n  pending: [{messageExpression: \"'state is ' + variables.v\"}]")
+	o := present(yamlObject(t, "{status: {state: x}, e: y, l: [1, 2, 5]}"))
+	want := text(judge.Describe(context.Background(), o))
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 50 {
+				if got := text(judge.Describe(context.Background(), o)); got != want {
+					t.Errorf("got %s, want %s", got, want)
+				}
+				judge.Judge(context.Background(), o)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func BenchmarkJudge(b *testing.B) {
+	judge := build(b, "  done: |-\n    has(object.status) && has(object.status.detail) && has(object.status.detail.volume_id) && object.status.state == 'Created'\n  failed: [\"object.status.state == 'CreationFailed'\"]")
+	for name, state := range map[string]string{"Pending": "Creating", "Done": "Created"} {
+		b.Run(name, func(b *testing.B) {
+			o := present(yamlObject(b, "{metadata: {name: x, generation: 1}, status: {state: "+state+", detail: {volume_id: y}}}"))
+			b.ReportAllocs()
+			for b.Loop() {
+				judge.Judge(context.Background(), o)
+			}
+		})
+	}
+}
