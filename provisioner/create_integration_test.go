@@ -4,13 +4,14 @@ package provisioner_test
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/donewhen/donewhen/engine"
 	"github.com/donewhen/donewhen/provisioner"
 	"github.com/donewhen/donewhen/provisioner/azuredisk/v1beta2"
 )
@@ -250,79 +251,74 @@ func TestC21_C22_AnotherProcessWasFirst(t *testing.T) {
 	h.wantRequests("POST azvolumes", "GET azvolumes/vol")
 }
 
-// The predicate breaks on an AzVolume in Creating. That says nothing about the
-// volume: it lives, and the call succeeds once the predicate is mended.
-func TestJ1_BrokenJudgeDecidesNothing(t *testing.T) {
-	const broken = `
-apiVersion: donewhen.dev/v1alpha1
-kind: Predicate
-metadata: {name: volume-created}
-spec:
-  match: {apiVersion: disk.csi.azure.com/v1beta2, kind: AzVolume}
-  done: |-
-    object.status.state == 'Created' && object.spec.maxMountReplicaCount == 0
-  failed: |-
-    object.status.state == 'Creating' && 1 / object.spec.maxMountReplicaCount == 1
-`
-	t.Run("error", func(t *testing.T) {
-		h := newHarness(t)
-		h.configure(broken)
-		brokenThenMended(t, h, func() {
-			if err := h.store.Remove("configmap"); err != nil {
-				t.Fatal(err)
+// Which failures there are, what callers are told, and whether the AzVolume goes.
+func TestC19_C23_C24_C25_C26_Outcomes(t *testing.T) {
+	h := newHarness(t)
+	failed := func(code v1beta2.ErrorCode, message string) func(string) {
+		return func(name string) { h.disks.volumeFailed(name, v1beta2.VolumeCreationFailed, code, message) }
+	}
+	for _, row := range []struct {
+		name    string
+		end     func(name string)
+		want    codes.Code
+		deleted bool
+	}{
+		{"c19-vanished", func(name string) { h.disks.markDeleted(name); h.disks.dropVolume(name) }, codes.Aborted, false},
+		{"c19-terminating", func(name string) { h.disks.markDeleted(name) }, codes.Aborted, true},
+		{"c23-error-beside-success", func(name string) {
+			h.disks.volumeStatus(name, func(s *v1beta2.AzVolumeStatus) {
+				s.State, s.Error = v1beta2.VolumeCreated, &v1beta2.AzError{Code: v1beta2.ErrorInternal, Message: "old"}
+				s.Detail = &v1beta2.AzVolumeStatusDetail{VolumeID: diskID(name), CapacityBytes: 10 << 30}
+			})
+		}, codes.OK, false},
+		{"c24-error-beside-pending", func(name string) {
+			h.disks.volumeFailed(name, v1beta2.VolumePending, v1beta2.ErrorInternal, "old")
+			h.disks.volumeCreated(name, 10)
+		}, codes.OK, false},
+		{"c25-ok-is-no-error", failed(v1beta2.ErrorOK, "it failed all the same"), codes.Unknown, true},
+		{"c25-empty", failed("", ""), codes.Unknown, true},
+		{"c26-cloud-deadline", failed(v1beta2.ErrorUnknown, "context deadline exceeded"), codes.DeadlineExceeded, false},
+		{"unavailable", failed(v1beta2.ErrorUnavailable, "throttled"), codes.Unavailable, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			answers := h.create(h.context(), tenGiB(row.name))
+			h.disks.awaitVolume(row.name, "exists", anyVolume)
+			h.disks.volumeState(row.name, v1beta2.VolumeCreating)
+			row.end(row.name)
+			wantCode(t, (<-answers).err, row.want)
+			if row.deleted {
+				h.disks.awaitVolume(row.name, "is being deleted", func(v *v1beta2.AzVolume) bool { return v.DeletionTimestamp != nil })
 			}
 		})
-	})
-	t.Run("panic", func(t *testing.T) {
-		h := newHarness(t)
-		h.engine.Swap(panickingSet{h.store.Set()})
-		brokenThenMended(t, h, func() { h.engine.Swap(h.store.Set()) })
-	})
-}
-
-func brokenThenMended(t *testing.T, h *harness, mend func()) {
-	t.Helper()
-	answers := h.create(h.context(), tenGiB("vol"))
-	uid := h.disks.awaitVolume("vol", "exists", anyVolume).UID
-	h.disks.volumeState("vol", v1beta2.VolumeCreating)
-	wantCode(t, (<-answers).err, codes.Unavailable)
-	h.wantRequests("POST azvolumes")
-	if volume := h.disks.volume("vol"); volume == nil || volume.UID != uid || volume.DeletionTimestamp != nil {
-		t.Fatal("the AzVolume was touched")
 	}
-	mend()
-	answers = h.create(h.context(), tenGiB("vol"))
-	h.disks.volumeCreated("vol", 10)
-	must(t, answers)
-	h.wantRequests()
-}
-
-// panickingSet is a set whose predicates panic when they judge.
-type panickingSet struct{ engine.Set }
-
-func (s panickingSet) Binding(operation string) (*engine.Binding, error) {
-	binding, err := s.Set.Binding(operation)
-	if err != nil {
-		return nil, err
+	h.Close() // clean-ups have ended or never will
+	for _, name := range []string{"c26-cloud-deadline", "unavailable"} {
+		if volume := h.disks.volume(name); volume == nil || volume.DeletionTimestamp != nil {
+			t.Errorf("%s was cleaned up", name)
+		}
 	}
-	panicking := *binding
-	panicking.Predicate = panickingPredicate{binding.Predicate}
-	return &panicking, nil
 }
 
-type panickingPredicate struct{ engine.Predicate }
-
-func (p panickingPredicate) Bind(params engine.Params) (engine.Judge, error) {
-	judge, err := p.Predicate.Bind(params)
-	return panickingJudge{judge}, err
-}
-
-type panickingJudge struct{ judge engine.Judge }
-
-func (j panickingJudge) Key() string { return "panicking " + j.judge.Key() }
-
-func (panickingJudge) Judge(context.Context, engine.Observation) engine.Judgement { panic("boom") }
-
-func (j panickingJudge) Describe(ctx context.Context, o engine.Observation) engine.Judgement {
-	return j.judge.Describe(ctx, o)
+func TestC35_X4_X5_X6_ServerRefuses(t *testing.T) {
+	for code, row := range map[int]struct {
+		reason string
+		want   codes.Code
+	}{
+		http.StatusServiceUnavailable: {"ServiceUnavailable", codes.Unavailable},
+		http.StatusTooManyRequests:    {"TooManyRequests", codes.Unavailable},
+		http.StatusForbidden:          {"Forbidden", codes.Internal},
+	} {
+		t.Run(row.reason, func(t *testing.T) {
+			h := newHarness(t)
+			h.requests.fail(func(request string) *http.Response {
+				if request != "POST azvolumes" {
+					return nil
+				}
+				return respond(nil, code, fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d}`, row.reason, code))
+			})
+			_, err := h.CreateVolume(h.context(), tenGiB("vol"))
+			wantCode(t, err, row.want)
+			h.wantRequests("POST azvolumes")
+		})
+	}
 }

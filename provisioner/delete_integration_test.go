@@ -85,6 +85,23 @@ func TestD5_ReadyMadeDiskStays(t *testing.T) {
 	h.wantRequests()
 }
 
+// D9, D10: an expansion ends first, however it ends.
+func TestD9_D10_ExpansionEndsFirst(t *testing.T) {
+	h := newHarness(t)
+	for name, state := range map[string]v1beta2.VolumeState{"updated": v1beta2.VolumeUpdated, "failed": v1beta2.VolumeUpdateFailed} {
+		t.Run(name, func(t *testing.T) {
+			h.disks.readyVolume(name, 10)
+			updating := h.disks.volumeStatus(name, func(s *v1beta2.AzVolumeStatus) { s.State = v1beta2.VolumeUpdating })
+			h.cached(h.volumes, name, updating.ResourceVersion)
+			answers := h.delete(h.context(), diskID(name))
+			h.disks.volumeFailed(name, state, v1beta2.ErrorOutOfRange, "no")
+			h.disks.awaitVolume(name, "is asked to go", deletionAsked)
+			h.disks.dropVolume(name)
+			must(t, answers)
+		})
+	}
+}
+
 func TestD6_D8_CreationEndsFirst(t *testing.T) {
 	h := newHarness(t)
 	for name, end := range map[string]func(string){

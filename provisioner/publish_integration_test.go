@@ -90,7 +90,7 @@ func TestP2_NothingToPublish(t *testing.T) {
 
 func TestP4_P5_VolumeWithoutADisk(t *testing.T) {
 	h := newHarness(t)
-	made := h.disks.putVolume(&v1beta2.AzVolume{ObjectMeta: meta(volume), Status: v1beta2.AzVolumeStatus{State: v1beta2.VolumeCreating}})
+	h.disks.putVolume(&v1beta2.AzVolume{ObjectMeta: meta(volume), Status: v1beta2.AzVolumeStatus{State: v1beta2.VolumeCreating}})
 	for _, row := range []struct {
 		state v1beta2.VolumeState
 		want  codes.Code
@@ -99,7 +99,7 @@ func TestP4_P5_VolumeWithoutADisk(t *testing.T) {
 		{v1beta2.VolumeCreationFailed, codes.FailedPrecondition},
 		{v1beta2.VolumeDeleting, codes.Aborted},
 	} {
-		made = h.disks.volumeStatus(volume, func(s *v1beta2.AzVolumeStatus) { s.State = row.state })
+		made := h.disks.volumeStatus(volume, func(s *v1beta2.AzVolumeStatus) { s.State = row.state })
 		h.cached(h.volumes, volume, made.ResourceVersion)
 		_, err := h.Publish(h.context(), publication(volume, nodeID))
 		wantCode(t, err, row.want)

@@ -34,9 +34,7 @@ func socketPath(endpoint string) (string, error) {
 	if !found && strings.Contains(endpoint, "://") {
 		return "", fmt.Errorf("endpoint %q: only unix sockets are served, give unix:///path/csi.sock", endpoint)
 	}
-	if strings.HasPrefix(path, "//") {
-		path = path[2:]
-	}
+	path = strings.TrimPrefix(path, "//")
 	if path == "" {
 		return "", fmt.Errorf("endpoint %q has no path, give unix:///path/csi.sock", endpoint)
 	}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -209,110 +207,6 @@ func TestC32_RequestAndAnswer(t *testing.T) {
 	}
 }
 
-// B.2: what is refused before anything is read.
-func TestValidation(t *testing.T) {
-	s := serve(t, &fakeProvisioner{volume: &provisioner.Volume{ID: "id"}})
-	controller, node := csipb.NewControllerClient(s), csipb.NewNodeClient(s)
-	ctx := t.Context()
-	neither := &csipb.VolumeCapability{AccessMode: &csipb.VolumeCapability_AccessMode{Mode: writer}}
-	many := mount(csipb.VolumeCapability_AccessMode_MULTI_NODE_MULTI_WRITER)
-	shares := map[string]string{"maxShares": "x"}
-	for name, call := range map[string]func() error{
-		"create: no name": func() error { _, err := controller.CreateVolume(ctx, &csipb.CreateVolumeRequest{}); return err },
-		"create: neither block nor mount": func() error {
-			_, err := controller.CreateVolume(ctx, &csipb.CreateVolumeRequest{Name: "v", VolumeCapabilities: []*csipb.VolumeCapability{neither}})
-			return err
-		},
-		"create: empty source": func() error {
-			_, err := controller.CreateVolume(ctx, &csipb.CreateVolumeRequest{
-				Name: "v", VolumeCapabilities: []*csipb.VolumeCapability{mount(writer)}, VolumeContentSource: &csipb.VolumeContentSource{},
-			})
-			return err
-		},
-		"delete: no ID": func() error { _, err := controller.DeleteVolume(ctx, &csipb.DeleteVolumeRequest{}); return err },
-		"publish: no ID": func() error {
-			_, err := controller.ControllerPublishVolume(ctx, &csipb.ControllerPublishVolumeRequest{NodeId: "n", VolumeCapability: mount(writer)})
-			return err
-		},
-		"publish: no node": func() error {
-			_, err := controller.ControllerPublishVolume(ctx, &csipb.ControllerPublishVolumeRequest{VolumeId: "v", VolumeCapability: mount(writer)})
-			return err
-		},
-		"publish: no capability": func() error {
-			_, err := controller.ControllerPublishVolume(ctx, &csipb.ControllerPublishVolumeRequest{VolumeId: "v", NodeId: "n"})
-			return err
-		},
-		"publish: several nodes": func() error {
-			_, err := controller.ControllerPublishVolume(ctx, &csipb.ControllerPublishVolumeRequest{VolumeId: "v", NodeId: "n", VolumeCapability: many})
-			return err
-		},
-		"publish: maxShares": func() error {
-			_, err := controller.ControllerPublishVolume(ctx, &csipb.ControllerPublishVolumeRequest{VolumeId: "v", NodeId: "n", VolumeCapability: mount(writer), VolumeContext: shares})
-			return err
-		},
-		"unpublish: no ID": func() error {
-			_, err := controller.ControllerUnpublishVolume(ctx, &csipb.ControllerUnpublishVolumeRequest{NodeId: "n"})
-			return err
-		},
-		"unpublish: no node": func() error {
-			_, err := controller.ControllerUnpublishVolume(ctx, &csipb.ControllerUnpublishVolumeRequest{VolumeId: "v"})
-			return err
-		},
-		"expand: no ID": func() error {
-			_, err := controller.ControllerExpandVolume(ctx, &csipb.ControllerExpandVolumeRequest{CapacityRange: &csipb.CapacityRange{RequiredBytes: 1}})
-			return err
-		},
-		"E15 expand: a limit only": func() error {
-			_, err := controller.ControllerExpandVolume(ctx, &csipb.ControllerExpandVolumeRequest{VolumeId: "v", CapacityRange: &csipb.CapacityRange{LimitBytes: 1}})
-			return err
-		},
-		"validate: no ID": func() error {
-			_, err := controller.ValidateVolumeCapabilities(ctx, &csipb.ValidateVolumeCapabilitiesRequest{VolumeCapabilities: []*csipb.VolumeCapability{mount(writer)}})
-			return err
-		},
-		"validate: no capabilities": func() error {
-			_, err := controller.ValidateVolumeCapabilities(ctx, &csipb.ValidateVolumeCapabilitiesRequest{VolumeId: "v"})
-			return err
-		},
-		"stage: no ID": func() error {
-			_, err := node.NodeStageVolume(ctx, &csipb.NodeStageVolumeRequest{StagingTargetPath: "/s", VolumeCapability: mount(writer)})
-			return err
-		},
-		"stage: no path": func() error {
-			_, err := node.NodeStageVolume(ctx, &csipb.NodeStageVolumeRequest{VolumeId: "v", VolumeCapability: mount(writer)})
-			return err
-		},
-		"stage: no capability": func() error {
-			_, err := node.NodeStageVolume(ctx, &csipb.NodeStageVolumeRequest{VolumeId: "v", StagingTargetPath: "/s"})
-			return err
-		},
-		"unstage: no path": func() error {
-			_, err := node.NodeUnstageVolume(ctx, &csipb.NodeUnstageVolumeRequest{VolumeId: "v"})
-			return err
-		},
-		"node publish: no target": func() error {
-			_, err := node.NodePublishVolume(ctx, &csipb.NodePublishVolumeRequest{VolumeId: "v", StagingTargetPath: "/s", VolumeCapability: mount(writer)})
-			return err
-		},
-		"node unpublish: no target": func() error {
-			_, err := node.NodeUnpublishVolume(ctx, &csipb.NodeUnpublishVolumeRequest{VolumeId: "v"})
-			return err
-		},
-	} {
-		if err := call(); status.Code(err) != codes.InvalidArgument {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	answer, err := controller.ValidateVolumeCapabilities(ctx, &csipb.ValidateVolumeCapabilitiesRequest{VolumeId: "v", VolumeCapabilities: []*csipb.VolumeCapability{many}})
-	if err != nil || answer.GetConfirmed() != nil || answer.GetMessage() == "" {
-		t.Errorf("unfit capability: %v, %v", answer, err)
-	}
-	answer, err = controller.ValidateVolumeCapabilities(ctx, &csipb.ValidateVolumeCapabilitiesRequest{VolumeId: "v", VolumeCapabilities: []*csipb.VolumeCapability{mount(writer)}})
-	if err != nil || answer.GetConfirmed() == nil {
-		t.Errorf("fit capability: %v, %v", answer, err)
-	}
-}
-
 func TestErrorsKeepTheirCodeAndAreCut(t *testing.T) {
 	fake := &fakeProvisioner{}
 	s := serve(t, fake)
@@ -356,90 +250,6 @@ func TestPanicEndsTheCallOnly(t *testing.T) {
 	}
 }
 
-func TestNodeWithDirectories(t *testing.T) {
-	fake := &fakeProvisioner{}
-	s := serve(t, fake)
-	node := csipb.NewNodeClient(s)
-	dir := t.TempDir()
-	staging, target := filepath.Join(dir, "staging"), filepath.Join(dir, "target")
-	for range 2 { // every call may be repeated
-		if _, err := node.NodeStageVolume(t.Context(), &csipb.NodeStageVolumeRequest{
-			VolumeId: "v", StagingTargetPath: staging, VolumeCapability: mount(writer), PublishContext: map[string]string{"LUN": "3"},
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if fake.lun != "3" {
-		t.Errorf("waited for LUN %q", fake.lun)
-	}
-	publish := &csipb.NodePublishVolumeRequest{VolumeId: "v", TargetPath: target, VolumeCapability: mount(writer)}
-	if _, err := node.NodePublishVolume(t.Context(), publish); status.Code(err) != codes.FailedPrecondition {
-		t.Errorf("published without staging: %v", err)
-	}
-	publish.StagingTargetPath = staging
-	for range 2 {
-		if _, err := node.NodePublishVolume(t.Context(), publish); err != nil {
-			t.Fatal(err)
-		}
-	}
-	exists(t, staging, true)
-	exists(t, target, true)
-	for range 2 {
-		if _, err := node.NodeUnpublishVolume(t.Context(), &csipb.NodeUnpublishVolumeRequest{VolumeId: "v", TargetPath: target}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := node.NodeUnstageVolume(t.Context(), &csipb.NodeUnstageVolumeRequest{VolumeId: "v", StagingTargetPath: staging}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	exists(t, staging, false)
-	exists(t, target, false)
-	block := &csipb.VolumeCapability{
-		AccessType: &csipb.VolumeCapability_Block{Block: &csipb.VolumeCapability_BlockVolume{}},
-		AccessMode: &csipb.VolumeCapability_AccessMode{Mode: writer},
-	}
-	publish.VolumeCapability = block
-	if _, err := node.NodePublishVolume(t.Context(), publish); err != nil {
-		t.Fatal(err)
-	}
-	if info, err := os.Stat(target); err != nil || info.IsDir() {
-		t.Errorf("a block volume's target: %v, %v", info, err)
-	}
-}
-
-func exists(t *testing.T, path string, want bool) {
-	t.Helper()
-	if _, err := os.Stat(path); (err == nil) != want {
-		t.Errorf("%s: %v", path, err)
-	}
-}
-
-// N9: a second call for the volume while one waits.
-func TestN9_OneNodeCallPerVolume(t *testing.T) {
-	inside, goOn := make(chan struct{}), make(chan struct{})
-	s := serve(t, &fakeProvisioner{wait: func(context.Context) error {
-		close(inside)
-		<-goOn
-		return nil
-	}})
-	node := csipb.NewNodeClient(s)
-	dir := t.TempDir()
-	request := &csipb.NodeStageVolumeRequest{VolumeId: "v", StagingTargetPath: filepath.Join(dir, "s"), VolumeCapability: mount(writer)}
-	first := make(chan error, 1)
-	go func() {
-		_, err := node.NodeStageVolume(t.Context(), request)
-		first <- err
-	}()
-	<-inside
-	if _, err := node.NodeStageVolume(t.Context(), request); status.Code(err) != codes.Aborted {
-		t.Errorf("second call: %v", err)
-	}
-	close(goOn)
-	if err := <-first; err != nil {
-		t.Errorf("first call: %v", err)
-	}
-}
-
 func TestServeStops(t *testing.T) {
 	s := serve(t, &fakeProvisioner{})
 	if _, err := csipb.NewIdentityClient(s).Probe(t.Context(), &csipb.ProbeRequest{}); err != nil {
@@ -449,38 +259,4 @@ func TestServeStops(t *testing.T) {
 		t.Error(err)
 	}
 	exists(t, s.socket, false)
-}
-
-func TestListen(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "csi.sock")
-	listener, err := Listen(t.Context(), "unix:"+path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Listen(t.Context(), path); err == nil || !strings.Contains(err.Error(), "in use") {
-		t.Errorf("a socket that is served: %v", err)
-	}
-	listener.(*net.UnixListener).SetUnlinkOnClose(false)
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	exists(t, path, true) // left behind
-	listener, err = Listen(t.Context(), "unix://"+path)
-	if err != nil {
-		t.Fatalf("a socket that was left behind: %v", err)
-	}
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	exists(t, path, false)
-	if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, endpoint := range []string{path, "tcp://127.0.0.1:1", "unix://", "", filepath.Join(dir, "nowhere", "csi.sock")} {
-		if _, err := Listen(t.Context(), endpoint); err == nil {
-			t.Errorf("%q was accepted", endpoint)
-		}
-	}
-	exists(t, path, true)
 }
