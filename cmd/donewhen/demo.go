@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -37,7 +38,11 @@ Exit codes: 0 every volume went through and nothing was left behind · 1 not so 
 				return fmt.Errorf("find this program, which is the simulator too: %w", err)
 			}
 			options.Executable = executable
-			return demo.Run(cmd.Context(), options)
+			err = demo.Run(cmd.Context(), options)
+			if errors.Is(err, demo.ErrIncomplete) {
+				return &exitError{code: exitFailed, err: err}
+			}
+			return err
 		},
 	}
 	flags := cmd.Flags()

@@ -135,11 +135,7 @@ func readFaults(options simulatorOptions) ([]simulator.Fault, error) {
 
 // simulatorClient makes a client without client-side throttling.
 func simulatorClient(kubeconfig string) (versioned.Interface, error) {
-	load := func() (*rest.Config, error) { return controlplane.LoadConfig(kubeconfig) }
-	if kubeconfig == "" {
-		load = rest.InClusterConfig
-	}
-	config, err := load()
+	config, err := clusterConfig(kubeconfig)
 	if err != nil {
 		return nil, err
 	}
@@ -150,4 +146,15 @@ func simulatorClient(kubeconfig string) (versioned.Interface, error) {
 		return nil, fmt.Errorf("make a client of %s: %w", config.Host, err)
 	}
 	return client, nil
+}
+
+func clusterConfig(kubeconfig string) (*rest.Config, error) {
+	if kubeconfig != "" {
+		return controlplane.LoadConfig(kubeconfig)
+	}
+	config, err := rest.InClusterConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no --kubeconfig was given and this isn't a pod: %w", err)
+	}
+	return config, nil
 }

@@ -8,9 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/donewhen/donewhen/provisioner/simulator"
 )
@@ -21,6 +25,10 @@ const (
 	// cleanupTimeout bounds what is done after the demo was interrupted.
 	cleanupTimeout = time.Minute
 )
+
+// ErrIncomplete is what errors of Run wrap when the demo had begun: a volume
+// didn't go through, something was left behind, or it was interrupted.
+var ErrIncomplete = errors.New("the demo didn't complete")
 
 // demo is one run.
 type demo struct {
@@ -53,11 +61,17 @@ func Run(ctx context.Context, opts Options) (err error) {
 	defer func() {
 		if opts.Keep && started && ctx.Err() == nil {
 			d.sayKept()
+			if err != nil {
+				err = fmt.Errorf("%w: %w", ErrIncomplete, oneLine(err))
+			}
 			return
 		}
-		err = errors.Join(err, d.cleanUp(ctx))
-		if err == nil {
+		err = oneLine(err, d.cleanUp(ctx))
+		switch {
+		case err == nil:
 			d.progress.say("everything that the demo started or made is gone")
+		case started:
+			err = fmt.Errorf("%w: %w", ErrIncomplete, err)
 		}
 	}()
 	if d.cluster, err = openCluster(ctx, opts, d.progress.say); err != nil {
@@ -76,12 +90,41 @@ func Run(ctx context.Context, opts Options) (err error) {
 		go func() {
 			select {
 			case <-p.done:
-				cancel(p.ended())
+				cancel(p.endedOnce())
 			case <-ctx.Done():
 			}
 		}()
 	}
-	return interruption(ctx, d.run(ctx))
+	return interruption(ctx, d.blame(ctx, d.run(ctx)))
+}
+
+// blame gives a process that ends the time to have ended: calls fail a little
+// before that.
+func (d *demo) blame(ctx context.Context, err error) error {
+	if status.Code(err) != codes.Unavailable {
+		return err
+	}
+	timer := time.NewTimer(2 * time.Second)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	return err
+}
+
+// oneLine joins errors, nil if there are none, in one line.
+func oneLine(errs ...error) error {
+	switch errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil }); len(errs) {
+	case 0:
+		return nil
+	case 1:
+		if joined, ok := errs[0].(interface{ Unwrap() []error }); ok && strings.Contains(errs[0].Error(), "\n") {
+			return oneLine(joined.Unwrap()...)
+		}
+		return errs[0]
+	}
+	return fmt.Errorf("%w; %w", oneLine(errs[0]), oneLine(errs[1:]...))
 }
 
 // interruption is the reason why ctx has ended, if that is why err came about.
@@ -123,27 +166,21 @@ func (d *demo) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	exists := func(paths ...string) func(context.Context) bool {
-		return func(context.Context) bool {
-			for _, path := range paths {
-				if _, err := os.Stat(path); err != nil {
-					return false
-				}
-			}
-			return true
-		}
-	}
-	if err := d.simulator.ready(ctx, exists(readyFile)); err != nil {
-		return err
-	}
-	if err := d.driver.ready(ctx, exists(d.socket, addressFile)); err != nil {
-		return err
-	}
-	address, err := os.ReadFile(addressFile)
+	err = d.simulator.ready(ctx, func(context.Context) bool {
+		_, err := os.Stat(readyFile)
+		return err == nil
+	})
 	if err != nil {
-		return fmt.Errorf("read where the driver serves its metrics: %w", err)
+		return err
 	}
-	d.metricsAddress = strings.TrimSpace(string(address))
+	err = d.driver.ready(ctx, func(ctx context.Context) bool {
+		address, err := os.ReadFile(addressFile)
+		d.metricsAddress = strings.TrimSpace(string(address))
+		return err == nil && serving(ctx, d.metricsAddress)
+	})
+	if err != nil {
+		return err
+	}
 	d.progress.say("simulator (process %d) and driver (process %d) run", d.simulator.pid(), d.driver.pid())
 	return nil
 }

@@ -1,8 +1,11 @@
 package demo
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"slices"
@@ -28,26 +31,40 @@ type metrics map[string]*dto.MetricFamily
 
 // scrape reads the driver's metrics.
 func scrape(ctx context.Context, address string) (metrics, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
+	body, err := get(ctx, "http://"+address+"/metrics")
 	if err != nil {
 		return nil, fmt.Errorf("read the driver's metrics: %w", err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("read the driver's metrics: %w", err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("read the driver's metrics: %s", response.Status)
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(response.Body)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("read the driver's metrics: %w", err)
 	}
 	return families, nil
+}
+
+// serving says whether the driver is ready for CSI calls.
+func serving(ctx context.Context, address string) bool {
+	_, err := get(ctx, "http://"+address+"/readyz")
+	return err == nil
+}
+
+func get(ctx context.Context, url string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, errors.New(response.Status)
+	}
+	return io.ReadAll(response.Body)
 }
 
 // sample is one value of a counter or gauge with its labels.

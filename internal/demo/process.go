@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -22,6 +23,7 @@ type process struct {
 	cmd  *exec.Cmd
 	done chan struct{} // closed when it has ended and err is set
 	err  error
+	told sync.Once // that it ended by itself
 }
 
 // startProcess starts a program in a process group of its own: an interrupt from
@@ -70,11 +72,16 @@ func (p *process) ready(ctx context.Context, check func(context.Context) bool) e
 
 // ended is the error of a process that ended by itself.
 func (p *process) ended() error {
-	how := "it ended without an error"
-	if p.err != nil {
-		how = p.err.Error()
+	if p.err == nil {
+		return fmt.Errorf("the %s ended although nobody asked it to", p.name)
 	}
-	return fmt.Errorf("the %s ended: %s%s", p.name, how, p.said())
+	return fmt.Errorf("the %s ended: %w%s", p.name, p.err, p.said())
+}
+
+// endedOnce is ended the first time, then nil.
+func (p *process) endedOnce() (err error) {
+	p.told.Do(func() { err = p.ended() })
+	return err
 }
 
 // said is the last line of the process's output, to be put behind an error.
@@ -95,7 +102,7 @@ func (p *process) said() string {
 func (p *process) stop() error {
 	select {
 	case <-p.done:
-		return p.ended()
+		return p.endedOnce()
 	default:
 	}
 	if err := terminate(p.cmd.Process); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -106,7 +113,7 @@ func (p *process) stop() error {
 	select {
 	case <-p.done:
 		if p.err != nil {
-			return p.ended()
+			return p.endedOnce()
 		}
 		return nil
 	case <-timer.C:
