@@ -178,9 +178,11 @@ func TestWentBack_FloorsAreDropped(t *testing.T) {
 
 		// The server comes back from a backup; an event of the old one is still queued.
 		s.informer.hold()
-		s.informer.tell(func(h cache.ResourceEventHandler) { h.OnUpdate(nil, pod("x", "u1", "1002", "Other")) })
 		s.informer.relist("300", pod("x", "u1", "299", "Other"))
 		s.register("ready", "x").Close() // looks
+		s.informer.held = false
+		s.informer.tell(func(h cache.ResourceEventHandler) { h.OnUpdate(nil, pod("x", "u1", "1002", "Done")) })
+		g.pending()
 		s.informer.release()
 		g.pending()
 		s.informer.put(pod("x", "u1", "301", "Done"))

@@ -85,25 +85,31 @@ func (o *object) letGo(leaving []*Waiter) {
 	o.detach(leaving...)
 }
 
+// statusLocked returns the verdict that counts now; where nothing was judged, it
+// says why.
+func (w *Waiter) statusLocked() Verdict {
+	v := w.verdictLocked()
+	switch {
+	case w.last.valid:
+	case w.blocked.reason != "":
+		v.Reason, v.Message = w.blocked.reason, w.blocked.message(w.object, w.barrier.floor)
+	default:
+		v.Message = "nothing was seen of it yet"
+	}
+	return v
+}
+
 // describe returns the waiter's verdict with its texts. The predicate is asked
 // for them here, on the way out, and no lock is held meanwhile.
 func (w *Waiter) describe() Verdict {
-	o := w.object
+	o, engine := w.object, w.object.source.engine
 	o.mu.Lock()
-	last, holds, blocked, floor, v := w.last, w.holds, w.blocked, w.barrier.floor, w.verdictLocked()
+	v, last, holds := w.statusLocked(), w.last, w.holds
 	observation := last.observation(o.ref(), w.barrier.pin)
 	o.mu.Unlock()
-	switch {
-	case v.Decisive():
-		return v
-	case !last.valid && blocked.reason != "":
-		v.Reason, v.Message = blocked.reason, blocked.message(o, floor)
-		return v
-	case !last.valid:
-		v.Message = "nothing was seen of it yet"
+	if v.Decisive() || !last.valid {
 		return v
 	}
-	engine := o.source.engine
 	if described := engine.judge(w.id, w.judge.Describe, observation).Verdict; !described.Decisive() {
 		v = described
 	}
@@ -127,7 +133,7 @@ func (o *object) endAll(cause error) {
 	var ended []*Waiter
 	o.mu.Lock()
 	for w := range o.all() {
-		o.endLocked(w, &outcome{err: w.waitErrorLocked(cause, w.verdictLocked())})
+		o.endLocked(w, &outcome{err: w.waitErrorLocked(cause, w.statusLocked())})
 		ended = append(ended, w)
 	}
 	o.mu.Unlock()

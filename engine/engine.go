@@ -142,10 +142,10 @@ func (e *Engine) checkBindings() error {
 }
 
 func (e *Engine) stop(sources []*source) {
-	e.cancel()
 	for _, s := range sources {
 		s.stop()
 	}
+	e.cancel() // after the waits have ended: a judge cut short has nothing to say of them
 }
 
 // WaitForSync blocks until every informer's first list has been delivered. The

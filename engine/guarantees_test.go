@@ -251,6 +251,19 @@ func TestG5_TheDyingPredecessorIsNotOurs(t *testing.T) {
 	})
 }
 
+func TestG5_WhatWasJudgedBeforeWaitPinsNothing(t *testing.T) {
+	play(t, func(s *scene) {
+		s.informer.put(pod("x", "u0", "10", "Other"))
+		w := s.register("ready", "x")
+		s.informer.remove("x", "11")
+		synctest.Wait()
+		g := s.wait(w)
+		g.pending() // it never existed, as far as this wait knows
+		s.informer.put(pod("x", "u1", "12", "Done"))
+		g.done("12")
+	})
+}
+
 func TestG5_BeforeAfterAndWaitNothingCountsAsGone(t *testing.T) {
 	play(t, func(s *scene) {
 		ref := refTo("x")
@@ -331,9 +344,79 @@ func TestG14_NoStepBack(t *testing.T) {
 		s.informer.put(pod("x", "u1", "11", "Other"))
 		s.register("ready", "x").Close() // has the store looked at: 11 is judged
 		g.pending()
-		s.informer.release() // 10 and 11 are delivered now
+		s.informer.tell(func(h cache.ResourceEventHandler) { h.OnUpdate(nil, pod("x", "u1", "9", "Done")) })
+		s.informer.release() // 10, 11 and, out of order, 9 are delivered now
+		g.pending()
+		s.informer.tell(func(h cache.ResourceEventHandler) { h.OnAdd(pod("x", "u1", "10", "Done"), false) })
 		g.pending()
 		s.informer.put(pod("x", "u1", "12", "Done"))
 		g.done("12")
+	})
+}
+
+func TestG1_AfterDuringAWaitLooksAnew(t *testing.T) {
+	play(t, func(s *scene) {
+		w := s.register("ready", "x")
+		g := s.wait(w)
+		g.pending()
+		s.informer.hold() // in the store, not delivered yet
+		s.informer.put(pod("x", "u1", "10", "Done"))
+		must(t, w.After(pod("x", "u1", "10", "")))
+		g.done("10")
+	})
+}
+
+// blocking returns a predicate like "ready" that judges an object's annotations
+// only when it is allowed to.
+func blocking() (*predicate, chan struct{}) {
+	allow := make(chan struct{})
+	return &predicate{name: "blocking", judge: func(o engine.Observation, _ engine.Params) engine.Judgement {
+		if o.Presence != engine.Present {
+			return engine.Judgement{}
+		}
+		<-allow
+		v := engine.Verdict{}
+		if o.Object.GetAnnotations()["state"] == "Done" {
+			v.Decision = engine.Done
+		}
+		return engine.Judgement{Verdict: v}
+	}}, allow
+}
+
+func TestG1_AfterDuringAnEvaluationVoidsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, allow := blocking()
+		playIn(t, func(s *scene) {
+			w := s.register("blocking", "x")
+			g := s.wait(w)
+			s.informer.put(pod("x", "u1", "10", "Done"))
+			synctest.Wait() // being judged
+			must(t, w.After(pod("x", "u1", "20", "")))
+			close(allow)
+			g.pending()
+			s.informer.put(pod("x", "u1", "20", "Done"))
+			g.done("20")
+		}, p)
+	})
+}
+
+func TestDo_GoneWhileAStaleStateIsBeingJudged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, allow := blocking()
+		playIn(t, func(s *scene) {
+			s.informer.put(pod("x", "u1", "10", "Done")) // stale: the server has no such object
+			other := s.register("blocking", "x")         // being judged
+			_, err := s.engine.Do(s.Context(), engine.Request{Ref: refTo("x"), Predicate: "ready"}, func(context.Context) (metav1.Object, error) {
+				s.informer.put(pod("x", "u1", "11", "Done")) // queued, and a look is asked for
+				allow <- struct{}{}                          // the next round begins, and blocks again
+				synctest.Wait()
+				time.AfterFunc(time.Second, func() { close(allow) }) // when Do waits
+				return nil, engine.ErrGone
+			})
+			if !errors.Is(err, engine.ErrFailed) {
+				t.Fatalf("Do ended with %v, want a failure because the object is gone", err)
+			}
+			other.Close()
+		}, p)
 	})
 }

@@ -15,13 +15,24 @@ type handler struct{ source *source }
 var _ cache.ResourceEventHandler = handler{}
 
 // OnAdd hands over an object.
-func (h handler) OnAdd(obj any, _ bool) { h.source.deliver(nil, obj) }
+func (h handler) OnAdd(obj any, _ bool) {
+	if !h.source.idle() {
+		h.source.deliver(nil, obj)
+	}
+}
 
 // OnUpdate hands over an object; another UID means that the old one is gone.
-func (h handler) OnUpdate(old, obj any) { h.source.deliver(old, obj) }
+func (h handler) OnUpdate(old, obj any) {
+	if !h.source.idle() {
+		h.source.deliver(old, obj)
+	}
+}
 
 // OnDelete hands over an absence, or has the store looked at for a tombstone.
 func (h handler) OnDelete(obj any) {
+	if h.source.idle() {
+		return
+	}
 	switch t := obj.(type) {
 	case cache.DeletedFinalStateUnknown:
 		h.source.deliverTombstone(t)
@@ -34,11 +45,11 @@ func (h handler) OnDelete(obj any) {
 	}
 }
 
+// idle reports whether nobody waits on any object of the resource.
+func (s *source) idle() bool { return s.waiting.Load() == 0 }
+
 // find returns the object's waiters, if there are any.
 func (s *source) find(obj any) (*object, metav1.Object) {
-	if s.waiting.Load() == 0 {
-		return nil, nil
-	}
 	m, key, ok := keyOf(obj)
 	if !ok {
 		if s.ignored.Add(1) == 1 {
@@ -73,9 +84,6 @@ func (s *source) deliverDelete(obj any) {
 // deliverTombstone uses the tombstone's key and, where there is one, its UID. Its
 // version is an old one.
 func (s *source) deliverTombstone(t cache.DeletedFinalStateUnknown) {
-	if s.waiting.Load() == 0 {
-		return
-	}
 	namespace, name, err := cache.SplitMetaNamespaceKey(t.Key)
 	m, ok := metaOf(t.Obj)
 	if ok && (err != nil || name == "") {

@@ -176,16 +176,20 @@ type scene struct {
 // play runs a test on a started engine whose informer has synced, empty.
 func play(t *testing.T, f func(s *scene), predicates ...*predicate) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancel(t.Context())
-		defer stop()
-		s := &scene{T: t, informer: newInformer(), set: newSet(predicates...), stop: stop}
-		s.informer.sync("1")
-		s.engine = engine.New(s.set, engine.WithLogger(klog.Logger{}))
-		must(t, s.engine.Watch(pods, s.informer))
-		must(t, s.engine.Start(ctx))
-		f(s)
-	})
+	synctest.Test(t, func(t *testing.T) { playIn(t, f, predicates...) })
+}
+
+// playIn is play inside a bubble.
+func playIn(t *testing.T, f func(s *scene), predicates ...*predicate) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	s := &scene{T: t, informer: newInformer(), set: newSet(predicates...), stop: stop}
+	s.informer.sync("1")
+	s.engine = engine.New(s.set, engine.WithLogger(klog.Logger{}))
+	must(t, s.engine.Watch(pods, s.informer))
+	must(t, s.engine.Start(ctx))
+	f(s)
 }
 
 func must(t testing.TB, err error) {

@@ -52,7 +52,9 @@ func (w *Waiter) verdictLocked() Verdict {
 		now := w.object.source.engine.clock.Now()
 		for _, r := range w.holds {
 			if r.passed(now) {
-				return r.hold.Verdict
+				v := r.hold.Verdict
+				v.Predicate = w.id
+				return v
 			}
 		}
 	}

@@ -108,7 +108,8 @@ func plain(j Judgement) bool {
 	return v.Decision == Pending && v.Cause == CauseOperation && v.Reason == "" && v.Message == "" && len(v.Missing) == 0 && len(j.Holding) == 0
 }
 
-// judge calls one of a judge's functions. What breaks in it is a verdict.
+// judge calls one of a judge's functions. What breaks in it is a verdict, and
+// every verdict names its predicate.
 func (e *Engine) judge(id PredicateID, f func(context.Context, Observation) Judgement, o Observation) (j Judgement) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -123,7 +124,9 @@ func (e *Engine) judge(id PredicateID, f func(context.Context, Observation) Judg
 			}}
 		}
 	}()
-	return f(e.ctx, o)
+	j = f(e.ctx, o)
+	j.Verdict.Predicate = id
+	return j
 }
 
 // record takes what was judged into the waiters, unless their barrier has
@@ -137,7 +140,7 @@ func (o *object) record(s sighting, jobs []job) {
 		if w.outcome != nil || w.epoch != j.epoch {
 			continue
 		}
-		presence := j.observation.Presence
+		presence, uid := j.observation.Presence, s.uid
 		w.barrier.judged(s, presence)
 		w.unblock()
 		delivered := w.last.at
@@ -148,8 +151,10 @@ func (o *object) record(s sighting, jobs []job) {
 				holding = j.judgement.Holding
 			}
 			w.updateHolds(holding, s.at)
+		} else if uid == "" {
+			uid = w.last.uid // whose absence it is was told before
 		}
-		w.last = judged{valid: true, presence: presence, object: s.object, uid: s.uid, version: s.version, at: delivered, judgement: j.judgement}
+		w.last = judged{valid: true, presence: presence, object: s.object, uid: uid, version: s.version, at: delivered, judgement: j.judgement}
 	}
 }
 

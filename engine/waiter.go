@@ -98,7 +98,8 @@ func (w *Waiter) forget() {
 
 // Wait blocks until the wait ends. The newest observation delivered is judged
 // before the context is looked at: a verdict that is there by then wins, even
-// over a context that has ended before. The binding's timeout runs from the
+// over a context that has ended before (so Wait can outlast its context by one
+// evaluation). The binding's timeout runs from the
 // first call of Wait or Done.
 //
 // The result is not nil if and only if a verdict ended the wait, and the error
@@ -136,7 +137,7 @@ func (w *Waiter) Close() {
 	o := w.object
 	o.mu.Lock()
 	if w.outcome == nil {
-		o.endLocked(w, &outcome{err: w.waitErrorLocked(ErrClosed, w.verdictLocked())})
+		o.endLocked(w, &outcome{err: w.waitErrorLocked(ErrClosed, w.statusLocked())})
 	}
 	o.mu.Unlock()
 	o.detach(w)
