@@ -13,6 +13,7 @@ func TestB1_AChangeBetweenTheTwoReadsOfALook(t *testing.T) {
 	play(t, func(s *scene) {
 		w := s.register("gone", "x")
 		must(t, w.After(pod("x", "u1", "20", "Other")))
+		synctest.Wait()
 		s.informer.bookmark("19")
 		s.informer.hold()
 		s.informer.between = func() { s.informer.put(pod("x", "u1", "20", "Other")) }
@@ -180,6 +181,7 @@ func TestWentBack_FloorsAreDropped(t *testing.T) {
 		s.informer.hold()
 		s.informer.relist("300", pod("x", "u1", "299", "Other"))
 		s.register("ready", "x").Close() // looks
+		synctest.Wait()
 		s.informer.held = false
 		s.informer.tell(func(h cache.ResourceEventHandler) { h.OnUpdate(nil, pod("x", "u1", "1002", "Done")) })
 		g.pending()
