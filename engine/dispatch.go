@@ -13,6 +13,8 @@ type dispatcher struct {
 	queue   []task
 	running int
 	max     int
+
+	activity *activity
 }
 
 // add queues a task, and starts a worker if one more may run.
@@ -22,11 +24,13 @@ func (d *dispatcher) add(t task) {
 	d.queue = append(d.queue, t)
 	if d.running < d.max {
 		d.running++
+		d.activity.begin()
 		go d.work()
 	}
 }
 
 func (d *dispatcher) work() {
+	defer d.activity.end()
 	for {
 		d.mu.Lock()
 		if len(d.queue) == 0 {

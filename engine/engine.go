@@ -23,6 +23,7 @@ type Engine struct {
 	logger   klog.Logger
 	clock    clock.WithDelayedExecution
 	dispatch dispatcher
+	activity activity
 	set      atomic.Pointer[Set]
 	ctx      context.Context // what judges are called with; ends with the engine
 	cancel   context.CancelFunc
@@ -47,6 +48,7 @@ func New(set Set, opts ...Option) *Engine {
 		dispatch: dispatcher{max: c.workers},
 		sources:  map[schema.GroupVersionResource][]*source{},
 	}
+	e.dispatch.activity = &e.activity
 	e.ctx, e.cancel = contextWithLogger(c.logger)
 	e.Swap(set)
 	return e
@@ -82,6 +84,7 @@ func (e *Engine) Watch(gvr schema.GroupVersionResource, informer Informer, opts 
 		informer:  informer,
 		store:     store,
 		objects:   map[types.NamespacedName]*object{},
+		firstLook: make(chan struct{}),
 	})
 	return nil
 }
@@ -241,5 +244,11 @@ func (e *Engine) watches(resource schema.GroupResource) bool {
 // afterFunc calls f in a goroutine of its own after d. A fake clock runs its
 // callbacks with its own lock held, so f must not run in them.
 func (e *Engine) afterFunc(d time.Duration, f func()) clock.Timer {
-	return e.clock.AfterFunc(d, func() { go f() })
+	return e.clock.AfterFunc(d, func() {
+		e.activity.begin()
+		go func() {
+			defer e.activity.end()
+			f()
+		}()
+	})
 }

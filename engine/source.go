@@ -21,6 +21,7 @@ type source struct {
 	informer  Informer
 	store     Store
 	handle    cache.ResourceEventHandlerRegistration // set by Start
+	firstLook chan struct{}                          // closed when those who waited for the first list have been told
 
 	waiting  atomic.Int64 // objects with waiters: the handler's quickest way out
 	sweeping atomic.Bool
@@ -154,6 +155,7 @@ func (s *source) checkKind(object metav1.Object) error {
 // awaitSync has every waiter look once the first list was delivered: for an
 // object that isn't in it no event comes.
 func (s *source) awaitSync() {
+	defer close(s.firstLook)
 	select {
 	case <-s.handle.HasSyncedChecker().Done():
 		for _, o := range s.all() {
