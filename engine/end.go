@@ -48,6 +48,9 @@ func (w *Waiter) waitErrorLocked(cause error, v Verdict) *WaitError {
 		Cause:     cause,
 	}
 	e.Ref.UID = w.barrier.pin
+	if s := w.object.source; s.isBlind() && v.Decision != Failed {
+		e.Blind = s.lastBlindness()
+	}
 	if w.last.valid {
 		e.ResourceVersion = w.last.version
 		e.Age = w.object.source.engine.clock.Since(w.last.at)
@@ -74,6 +77,7 @@ func (o *object) leavingLocked() []*Waiter {
 func (o *object) letGo(leaving []*Waiter) {
 	for _, w := range leaving {
 		v := w.describe()
+		o.source.blindness() // may find that it sees again
 		o.mu.Lock()
 		if w.outcome == nil {
 			e := w.waitErrorLocked(w.leaving, v)
@@ -107,7 +111,7 @@ func (w *Waiter) describe() Verdict {
 	v, last, holds := w.statusLocked(), w.last, w.holds
 	observation := last.observation(o.ref(), w.barrier.pin)
 	o.mu.Unlock()
-	if v.Decisive() || !last.valid {
+	if v.Decisive() || !last.valid || last.presence == outOfView {
 		return v
 	}
 	if described := engine.judge(w.id, w.judge.Describe, observation).Verdict; !described.Decisive() {

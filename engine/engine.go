@@ -24,6 +24,7 @@ type Engine struct {
 	clock    clock.WithDelayedExecution
 	dispatch dispatcher
 	activity activity
+	observer Observer // nil: none
 	set      atomic.Pointer[Set]
 	ctx      context.Context // what judges are called with; ends with the engine
 	cancel   context.CancelFunc
@@ -45,6 +46,7 @@ func New(set Set, opts ...Option) *Engine {
 	e := &Engine{
 		logger:   c.logger,
 		clock:    c.clock,
+		observer: c.observer,
 		dispatch: dispatcher{max: c.workers},
 		sources:  map[schema.GroupVersionResource][]*source{},
 	}
@@ -77,15 +79,18 @@ func (e *Engine) Watch(gvr schema.GroupVersionResource, informer Informer, opts 
 			return fmt.Errorf("watching %s: namespace %q is watched already: give one informer per namespace, or one for all", gvr, s.namespace)
 		}
 	}
-	e.sources[gvr] = append(e.sources[gvr], &source{
+	s := &source{
 		engine:    e,
 		gvr:       gvr,
 		namespace: c.namespace,
+		filtered:  c.filtered,
 		informer:  informer,
 		store:     store,
 		objects:   map[types.NamespacedName]*object{},
 		firstLook: make(chan struct{}),
-	})
+	}
+	e.sources[gvr] = append(e.sources[gvr], s)
+	s.listens(c.next)
 	return nil
 }
 
@@ -118,7 +123,9 @@ func (e *Engine) Start(ctx context.Context) error {
 		s.handle = handle
 	}
 	e.started = true
+	e.warnOfFeatures()
 	for _, s := range all {
+		s.awaitFirstList()
 		go s.awaitSync()
 	}
 	context.AfterFunc(ctx, func() { e.stop(all) })
@@ -156,11 +163,8 @@ func (e *Engine) stop(sources []*source) {
 func (e *Engine) WaitForSync(ctx context.Context) error {
 	e.mu.RLock()
 	started := e.started
-	var all []*source
-	for _, sources := range e.sources {
-		all = append(all, sources...)
-	}
 	e.mu.RUnlock()
+	all := e.allSources()
 	if !started {
 		return errors.New("waiting for the informers to sync: the engine has not started: call Start first")
 	}
@@ -178,7 +182,12 @@ func (e *Engine) WaitForSync(ctx context.Context) error {
 
 // Swap replaces the set. New waiters use the new one; waiters in flight keep the
 // predicate that they started with.
-func (e *Engine) Swap(set Set) { e.set.Store(&set) }
+func (e *Engine) Swap(set Set) {
+	e.set.Store(&set)
+	if e.observer != nil && set != nil {
+		e.observer.Swapped(set.Digest())
+	}
+}
 
 // Register makes a waiter, before the write or after it: what the cache holds is
 // judged either way. It doesn't block. The error says what is wrong with the
@@ -227,6 +236,17 @@ func (e *Engine) source(ref Reference) (*source, error) {
 		namespaces = append(namespaces, s.namespace)
 	}
 	return nil, fmt.Errorf("no informer for namespace %q, only for %s", ref.Namespace, strings.Join(namespaces, ", "))
+}
+
+// allSources returns every informer watched.
+func (e *Engine) allSources() []*source {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	var all []*source
+	for _, sources := range e.sources {
+		all = append(all, sources...)
+	}
+	return all
 }
 
 // watches reports whether any version of the resource is watched.

@@ -49,6 +49,9 @@ type WaitError struct {
 	// Explanation says what was still false when the wait ended without a
 	// verdict, as the predicate describes it; empty after a verdict.
 	Explanation string
+	// Blind says why the engine could not see the object's resource when the wait
+	// ended without a verdict; nil if it could.
+	Blind *Blindness
 	// Cause is the context's error, ErrEngineStopped, ErrClosed, ErrSuperseded,
 	// ErrJudge or ErrFailed.
 	Cause error
@@ -89,6 +92,9 @@ func (e *WaitError) Error() string {
 			b.WriteString(oneLine(e.Explanation))
 		} else {
 			b.WriteString("still " + strings.ToLower(e.Verdict.Decision.String()))
+		}
+		if e.Blind != nil {
+			b.WriteString("; " + e.Blind.String())
 		}
 		b.WriteString(" (")
 		if e.Verdict.Reason != "" {

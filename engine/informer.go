@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"reflect"
 	"time"
 
+	clientfeatures "k8s.io/client-go/features"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -38,4 +40,24 @@ func storeOf(informer Informer) (Store, bool) {
 		return i, true
 	}
 	return nil, false
+}
+
+// hasWatchErrorHandler reports whether somebody has set the informer's watch
+// error handler. client-go can't be asked; setting it again would silently
+// replace theirs.
+func hasWatchErrorHandler(informer Informer) bool {
+	v := reflect.ValueOf(informer)
+	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+		return false
+	}
+	field := v.Elem().FieldByName("watchErrorHandler")
+	return field.IsValid() && field.Kind() == reflect.Func && !field.IsNil()
+}
+
+// warnOfFeatures warns of settings of client-go that the engine does worse with.
+func (e *Engine) warnOfFeatures() {
+	if !clientfeatures.FeatureGates().Enabled(clientfeatures.AtomicFIFO) {
+		e.logger.Info("Warning: client-go's AtomicFIFO feature is off, so stores can't say which version they have reached: a wait counts as past its own write at the first delivery after it",
+			"hint", "unset KUBE_FEATURE_AtomicFIFO")
+	}
 }

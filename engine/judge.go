@@ -54,6 +54,7 @@ func (o *object) plan(s sighting) (jobs []job, stale, unordered bool) {
 			o.look = o.look || admission == lookup
 			continue
 		}
+		presence = o.source.inView(presence, s)
 		jobs = append(jobs, job{
 			waiter:      w,
 			judge:       w.judge,
@@ -72,6 +73,10 @@ func (o *object) evaluate(jobs []job) {
 	for i := range jobs {
 		j := &jobs[i]
 		if j.same {
+			continue
+		}
+		if j.observation.Presence == outOfView {
+			j.judgement = o.outOfView(j.waiter.id)
 			continue
 		}
 		if shared := j.sharedBy(jobs, i); shared != nil {

@@ -21,6 +21,10 @@ const (
 	// Replaced: an object of another UID has taken the name of the one that the
 	// waiter knew, which is therefore gone.
 	Replaced
+
+	// outOfView: the informer shows only some objects, and not this one. No
+	// predicate is asked about it.
+	outOfView
 )
 
 // String returns the name of the constant.
@@ -34,6 +38,9 @@ func (p Presence) String() string {
 		return "Deleted"
 	case Replaced:
 		return "Replaced"
+	}
+	if p == outOfView {
+		return "OutOfView"
 	}
 	return "Presence(" + strconv.Itoa(int(p)) + ")"
 }

@@ -29,6 +29,8 @@ type server struct {
 	oldest   int // watches from before it get 410 Gone
 	watches  map[*watch.RaceFreeFakeWatcher]struct{}
 	cut      bool
+	refuse   map[string]error // by verb
+	list     bool             // reflectors list, then watch
 	requests map[string]int
 }
 
@@ -38,7 +40,7 @@ type event struct {
 }
 
 func newServer() *server {
-	return &server{version: 100, objects: map[types.NamespacedName]*corev1.Pod{}, watches: map[*watch.RaceFreeFakeWatcher]struct{}{}, requests: map[string]int{}}
+	return &server{version: 100, objects: map[types.NamespacedName]*corev1.Pod{}, watches: map[*watch.RaceFreeFakeWatcher]struct{}{}, requests: map[string]int{}, refuse: map[string]error{}, list: true}
 }
 
 // informer returns a real shared informer on the server. The default watch error
@@ -57,7 +59,7 @@ func (s *server) informer() cache.SharedIndexInformer {
 }
 
 // IsWatchListSemanticsUnSupported makes reflectors list, then watch.
-func (s *server) IsWatchListSemanticsUnSupported() bool { return true }
+func (s *server) IsWatchListSemanticsUnSupported() bool { return s.list }
 
 func (s *server) List(options metav1.ListOptions) (runtime.Object, error) {
 	return s.ListWithContext(context.Background(), options)
@@ -71,6 +73,9 @@ func (s *server) ListWithContext(context.Context, metav1.ListOptions) (runtime.O
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests["list"]++
+	if err := s.refuse["list"]; err != nil {
+		return nil, err
+	}
 	if s.cut {
 		return nil, errors.New("connection refused")
 	}
@@ -93,6 +98,9 @@ func (s *server) WatchWithContext(_ context.Context, options metav1.ListOptions)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests["watch"]++
+	if err := s.refuse["watch"]; err != nil {
+		return nil, err
+	}
 	if s.cut {
 		return nil, errors.New("connection refused")
 	}
@@ -109,6 +117,19 @@ func (s *server) WatchWithContext(_ context.Context, options metav1.ListOptions)
 	}
 	s.watches[w] = struct{}{}
 	return w, nil
+}
+
+// forbid answers a verb as an API server does that lacks the permission.
+func (s *server) forbid(verb string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse[verb] = apierrors.NewForbidden(pods.GroupResource(), "", fmt.Errorf(`User "driver" cannot %s resource "pods" in API group "" at the cluster scope`, verb))
+}
+
+func (s *server) allow() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.refuse)
 }
 
 // write creates or updates a pod and returns what the server would return.

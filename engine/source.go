@@ -18,6 +18,7 @@ type source struct {
 	engine    *Engine
 	gvr       schema.GroupVersionResource
 	namespace string // empty: every namespace
+	filtered  bool   // the informer shows only some of the objects
 	informer  Informer
 	store     Store
 	handle    cache.ResourceEventHandlerRegistration // set by Start
@@ -36,6 +37,8 @@ type source struct {
 	unseen      map[*object]struct{} // objects with waiters that wait for the cache
 	unseenCount atomic.Int64
 	unseenTimer clock.Timer // exists only while there are such objects
+
+	sight sight // whether the informer sees
 
 	versionMu  sync.Mutex
 	highest    string      // the newest version that the store was seen at
@@ -158,6 +161,7 @@ func (s *source) awaitSync() {
 	defer close(s.firstLook)
 	select {
 	case <-s.handle.HasSyncedChecker().Done():
+		s.firstListIsHere()
 		for _, o := range s.all() {
 			o.lookAgain()
 		}
@@ -170,6 +174,7 @@ func (s *source) stop() {
 	s.mu.Lock()
 	s.stopped = true
 	s.mu.Unlock()
+	s.closeSight()
 	for _, o := range s.all() {
 		o.endAll(ErrEngineStopped)
 	}

@@ -59,6 +59,7 @@ func (c Cause) String() string {
 const (
 	ReasonNeverExisted      = "NeverExisted"      // absent, never known
 	ReasonNotSynced         = "NotSynced"         // the informer has shown nothing yet
+	ReasonOutOfView         = "OutOfView"         // the informer shows only some objects, and not this one
 	ReasonBeforeBarrier     = "BeforeBarrier"     // the informer has not reached the caller's own write
 	ReasonObjectDeleted     = "ObjectDeleted"     // the known object is gone
 	ReasonObjectReplaced    = "ObjectReplaced"    // another UID has taken its name
