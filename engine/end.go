@@ -17,6 +17,12 @@ func (o *object) endLocked(w *Waiter, outcome *outcome) {
 	if w.done != nil {
 		close(w.done)
 	}
+	for m := w.joined; m != nil; m = m.next {
+		m.joint.ended(w)
+	}
+	if observer := o.source.engine.observer; observer != nil {
+		observer.WaiterEnded(WaitEnd{Operation: w.operation, Predicate: w.id, Outcome: outcome.kind(), Took: w.age()})
+	}
 }
 
 // decided makes the outcome of a decisive verdict.

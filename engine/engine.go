@@ -26,6 +26,8 @@ type Engine struct {
 	activity activity
 	observer Observer // nil: none
 	set      atomic.Pointer[Set]
+	born     time.Time
+	keys     keys            // the newest waiter of each key that supersedes
 	ctx      context.Context // what judges are called with; ends with the engine
 	cancel   context.CancelFunc
 
@@ -47,6 +49,7 @@ func New(set Set, opts ...Option) *Engine {
 		logger:   c.logger,
 		clock:    c.clock,
 		observer: c.observer,
+		born:     c.clock.Now(),
 		dispatch: dispatcher{max: c.workers},
 		sources:  map[schema.GroupVersionResource][]*source{},
 	}
@@ -209,11 +212,18 @@ func (e *Engine) Register(req Request) (*Waiter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("registering a wait on %s: %w", req.Ref, err)
 	}
-	w := &Waiter{operation: req.Operation, id: r.id, judge: r.judge}
+	w := &Waiter{operation: req.Operation, id: r.id, judge: r.judge, born: e.clock.Since(e.born)}
+	if req.Supersedes != "" {
+		key := req.Supersedes // a copy: the request stays off the heap
+		w.key = &key
+	}
 	w.barrier.pin, w.barrier.known = req.Ref.UID, req.Ref.UID != ""
 	w.timeout.after = r.timeout
 	if err := source.register(w, req.Ref.NamespacedName()); err != nil {
 		return nil, fmt.Errorf("registering a wait on %s: %w", req.Ref, err)
+	}
+	if w.key != nil {
+		e.supersede(w)
 	}
 	return w, nil
 }

@@ -18,6 +18,9 @@ func (e *Engine) Kept() (objects, unseen, workers, tasks int) {
 			s.unseenMu.Unlock()
 		}
 	}
+	e.keys.mu.Lock()
+	objects += len(e.keys.newest)
+	e.keys.mu.Unlock()
 	e.dispatch.mu.Lock()
 	defer e.dispatch.mu.Unlock()
 	return objects, unseen, e.dispatch.running, len(e.dispatch.queue)

@@ -163,6 +163,9 @@ func (o *object) detach(ended ...*Waiter) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, w := range ended {
+		if w.key != nil {
+			s.engine.keys.release(*w.key, w)
+		}
 		switch {
 		case w.prev != nil:
 			w.prev.next = w.next

@@ -17,6 +17,10 @@ type Request struct {
 	Predicate string
 	// Params are the caller's params; the binding's constants join them.
 	Params Params
+	// Supersedes, if not empty, ends the engine's older waiter of the same key with
+	// ErrSuperseded, whatever it waits for: a newer request has replaced the one
+	// that it served.
+	Supersedes string
 }
 
 // resolved is a request with what the set made of it.

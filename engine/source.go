@@ -59,6 +59,9 @@ func (s *source) register(w *Waiter, key types.NamespacedName) error {
 	if s.stopped {
 		return ErrEngineStopped
 	}
+	if observer := s.engine.observer; observer != nil {
+		observer.WaiterRegistered(w.operation, w.id)
+	}
 	o := s.objects[key]
 	if o == nil {
 		o = &object{source: s, key: key}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
@@ -19,6 +20,8 @@ type Waiter struct {
 	operation string
 	id        PredicateID
 	judge     Judge
+	born      time.Duration // when it was registered, since the engine was made
+	key       *string       // what it supersedes by; nil: nothing
 
 	// The rest is guarded by object.mu.
 
@@ -35,6 +38,7 @@ type Waiter struct {
 	epoch   uint32 // raised when barrier or last change under an evaluation that runs
 
 	outcome *outcome
+	joined  *membership   // the joint waits that it is part of
 	done    chan struct{} // made when somebody wants it
 
 	next, prev *Waiter // in the object's list
@@ -133,15 +137,7 @@ func (w *Waiter) Result() (*Result, error) {
 
 // Close gives the waiter back; a Wait that is running ends with ErrClosed. An
 // ended waiter keeps its result. Close may be called any number of times.
-func (w *Waiter) Close() {
-	o := w.object
-	o.mu.Lock()
-	if w.outcome == nil {
-		o.endLocked(w, &outcome{err: w.waitErrorLocked(ErrClosed, w.statusLocked())})
-	}
-	o.mu.Unlock()
-	o.detach(w)
-}
+func (w *Waiter) Close() { w.end(ErrClosed) }
 
 // begin has the waiter look, and arms the binding's timeout, once.
 func (w *Waiter) begin() <-chan struct{} {
