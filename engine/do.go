@@ -58,24 +58,16 @@ func (w *Waiter) serverGone() {
 	o.scheduleLocked()
 }
 
-// judgeGone judges the absence that the server itself told of.
-func (o *object) judgeGone(waiters []*Waiter) {
-	for _, w := range waiters {
-		s := sighting{at: o.source.engine.clock.Now()}
-		o.mu.Lock()
-		w.gone = false
-		w.barrier.look()
-		w.barrier.known = true
-		w.forget()
-		jobs := []job{{
-			waiter:      w,
-			judge:       w.judge,
-			epoch:       w.epoch,
-			observation: observationOf(o.ref(), Deleted, s, w.barrier.pin),
-		}}
-		o.mu.Unlock()
-		o.evaluate(jobs)
-		o.record(s, jobs)
-		o.settle()
+// planGone plans the judgement of the absence that the server itself told of.
+func (o *object) planGone(w *Waiter, s sighting) []job {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	w.gone = false
+	if w.outcome != nil {
+		return nil
 	}
+	w.barrier.look()
+	w.barrier.known = true
+	w.forget()
+	return []job{w.jobLocked(observationOf(o.ref(), Deleted, s, w.barrier.pin))}
 }

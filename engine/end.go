@@ -11,7 +11,7 @@ func (o *object) endLocked(w *Waiter, outcome *outcome) {
 		return
 	}
 	w.unblock()
-	w.stopHoldTimer()
+	w.stopTimer()
 	w.timeout.stop()
 	w.outcome = outcome
 	if w.done != nil {
@@ -67,32 +67,26 @@ func (w *Waiter) waitErrorLocked(cause error, v Verdict) *WaitError {
 	return e
 }
 
-// leavingLocked returns the waiters whose Wait is on its way out.
-func (o *object) leavingLocked() []*Waiter {
-	var leaving []*Waiter
-	for w := range o.all() {
-		if w.leaving != nil {
-			leaving = append(leaving, w)
-		}
-	}
-	return leaving
-}
-
 // letGo ends those who are leaving and have no verdict, with the predicate's own
-// explanation of what was still false.
-func (o *object) letGo(leaving []*Waiter) {
+// explanation of what was still false. One whose predicate has become another
+// meanwhile stays until that has judged.
+func (o *object) letGo(leaving []*Waiter, by *worker) {
+	var gone []*Waiter
 	for _, w := range leaving {
-		v := w.describe()
+		v := w.describe(by)
 		o.source.blindness() // may find that it sees again
 		o.mu.Lock()
-		if w.outcome == nil {
+		if w.outcome == nil && !w.again {
 			e := w.waitErrorLocked(w.leaving, v)
 			e.Explanation = explanation(v)
 			o.endLocked(w, &outcome{err: e})
 		}
+		if w.outcome != nil {
+			gone = append(gone, w)
+		}
 		o.mu.Unlock()
 	}
-	o.detach(leaving...)
+	o.detach(gone...)
 }
 
 // statusLocked returns the verdict that counts now; where nothing was judged, it
@@ -111,16 +105,17 @@ func (w *Waiter) statusLocked() Verdict {
 
 // describe returns the waiter's verdict with its texts. The predicate is asked
 // for them here, on the way out, and no lock is held meanwhile.
-func (w *Waiter) describe() Verdict {
+func (w *Waiter) describe(by *worker) Verdict {
 	o, engine := w.object, w.object.source.engine
 	o.mu.Lock()
 	v, last, holds := w.statusLocked(), w.last, w.holds
+	terms, judge := w.terms, w.judge
 	observation := last.observation(o.ref(), w.barrier.pin)
 	o.mu.Unlock()
 	if v.Decisive() || !last.valid || last.presence == outOfView {
 		return v
 	}
-	if described := engine.judge(w.id, w.judge.Describe, observation).Verdict; !described.Decisive() {
+	if described := engine.call(by, terms, judge.Describe, PurposeDescribe, observation).Verdict; !described.Decisive() {
 		v = described
 	}
 	return describeHolds(v, holds, engine.clock.Now())

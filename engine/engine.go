@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -25,11 +26,15 @@ type Engine struct {
 	dispatch dispatcher
 	activity activity
 	observer Observer // nil: none
-	set      atomic.Pointer[Set]
+	set      atomic.Pointer[loaded]
+	swapping sync.Mutex // held by Swap
+	lanes    lanes
 	born     time.Time
 	keys     keys            // the newest waiter of each key that supersedes
 	ctx      context.Context // what judges are called with; ends with the engine
 	cancel   context.CancelFunc
+
+	disagreements atomic.Int64
 
 	mu      sync.RWMutex // guards sources and started
 	sources map[schema.GroupVersionResource][]*source
@@ -50,10 +55,10 @@ func New(set Set, opts ...Option) *Engine {
 		clock:    c.clock,
 		observer: c.observer,
 		born:     c.clock.Now(),
-		dispatch: dispatcher{max: c.workers},
 		sources:  map[schema.GroupVersionResource][]*source{},
 	}
-	e.dispatch.activity = &e.activity
+	e.dispatch.activity, e.dispatch.max = &e.activity, c.workers
+	e.lanes.engine, e.lanes.start = e, time.Now()
 	e.ctx, e.cancel = contextWithLogger(c.logger)
 	e.Swap(set)
 	return e
@@ -137,7 +142,7 @@ func (e *Engine) Start(ctx context.Context) error {
 
 // checkBindings names the enforced bindings that no informer serves.
 func (e *Engine) checkBindings() error {
-	set := *e.set.Load()
+	set := e.set.Load().set
 	if set == nil {
 		return nil
 	}
@@ -183,24 +188,11 @@ func (e *Engine) WaitForSync(ctx context.Context) error {
 	return nil
 }
 
-// Swap replaces the set. New waiters use the new one; waiters in flight keep the
-// predicate that they started with.
-func (e *Engine) Swap(set Set) {
-	e.set.Store(&set)
-	if e.observer != nil && set != nil {
-		e.observer.Swapped(set.Digest())
-	}
-}
-
 // Register makes a waiter, before the write or after it: what the cache holds is
 // judged either way. It doesn't block. The error says what is wrong with the
 // request: an unknown operation or predicate, params, a resource or namespace
 // that no informer shows; or it is ErrEngineStopped. Close the waiter when done.
 func (e *Engine) Register(req Request) (*Waiter, error) {
-	set := *e.set.Load()
-	if set == nil {
-		return nil, fmt.Errorf("registering a wait on %s: no set is loaded", req.Ref)
-	}
 	if req.Ref.Name == "" {
 		return nil, fmt.Errorf("registering a wait on %s: the reference has no name", req.Ref)
 	}
@@ -208,20 +200,31 @@ func (e *Engine) Register(req Request) (*Waiter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("registering a wait on %s: %w", req.Ref, err)
 	}
-	r, err := req.resolve(set)
+	set := e.set.Load()
+	agreed, err := set.agree(req)
 	if err != nil {
 		return nil, fmt.Errorf("registering a wait on %s: %w", req.Ref, err)
 	}
-	w := &Waiter{operation: req.Operation, id: r.id, judge: r.judge, born: e.clock.Since(e.born)}
+	w := &Waiter{
+		operation: req.Operation,
+		params:    maps.Clone(req.Params),
+		born:      e.clock.Since(e.born),
+		number:    set.number,
+		terms:     agreed.terms,
+		id:        agreed.terms.id,
+		judge:     agreed.judge,
+		shadows:   agreed.shadows,
+	}
 	if req.Supersedes != "" {
 		key := req.Supersedes // a copy: the request stays off the heap
 		w.key = &key
 	}
 	w.barrier.pin, w.barrier.known = req.Ref.UID, req.Ref.UID != ""
-	w.timeout.after = r.timeout
+	w.timeout.after = agreed.terms.timeout
 	if err := source.register(w, req.Ref.NamespacedName()); err != nil {
 		return nil, fmt.Errorf("registering a wait on %s: %w", req.Ref, err)
 	}
+	e.catchUp(w)
 	if w.key != nil {
 		e.supersede(w)
 	}

@@ -23,5 +23,5 @@ func (e *Engine) Kept() (objects, unseen, workers, tasks int) {
 	e.keys.mu.Unlock()
 	e.dispatch.mu.Lock()
 	defer e.dispatch.mu.Unlock()
-	return objects, unseen, e.dispatch.running, len(e.dispatch.queue)
+	return objects, unseen, len(e.dispatch.workers), len(e.dispatch.queue)
 }

@@ -16,11 +16,21 @@ type running struct {
 func (r running) passed(now time.Time) bool { return now.Sub(r.since) >= r.hold.For }
 
 // updateHolds takes over the rules that hold now: one that held before keeps its
-// time, one that doesn't hold any more loses it.
-func (w *Waiter) updateHolds(now []Hold, at time.Time) {
+// time, one that doesn't hold any more loses it. They don't apply to deletion:
+// there the first rule decides at once.
+func (w *Waiter) updateHolds(at time.Time) {
 	before := w.holds
 	w.dropHolds()
-	for _, hold := range now {
+	j := w.last.judgement
+	if j == nil || len(j.Holding) == 0 {
+		return
+	}
+	if p := w.last.presence; p == Deleted || p == Replaced {
+		w.last.judgement = &Judgement{Verdict: j.Holding[0].Verdict}
+		return
+	}
+	w.holds = make([]running, 0, len(j.Holding))
+	for _, hold := range j.Holding {
 		r := running{hold: hold, since: at}
 		for _, old := range before {
 			if old.hold.Rule == hold.Rule {
@@ -31,27 +41,22 @@ func (w *Waiter) updateHolds(now []Hold, at time.Time) {
 	}
 }
 
-// dropHolds forgets the hold times and stops their timer. What it forgot stays
-// readable by who holds the slice.
-func (w *Waiter) dropHolds() {
-	w.holds = nil
-	w.stopHoldTimer()
-}
+// dropHolds forgets the hold times. What it forgot stays readable by who holds
+// the slice.
+func (w *Waiter) dropHolds() { w.holds = nil }
 
-func (w *Waiter) stopHoldTimer() {
-	if w.holdTimer != nil {
-		w.holdTimer.Stop()
-		w.holdTimer = nil
-	}
-}
-
-// verdictLocked returns the verdict that counts now: the first rule in order
-// that has held for its time, else the judgement's own.
+// verdictLocked returns the verdict that counts now; object.mu is held.
 func (w *Waiter) verdictLocked() Verdict {
-	if len(w.holds) > 0 {
-		now := w.object.source.engine.clock.Now()
+	return w.verdictAt(w.object.source.engine.clock.Now())
+}
+
+// verdictAt returns the verdict that counts at that time: the first rule in order
+// that has held for its time, else the judgement's own. While the informer is
+// blind no time passes for a rule: whether it still holds can't be seen.
+func (w *Waiter) verdictAt(t time.Time) Verdict {
+	if !w.object.source.isBlind() {
 		for _, r := range w.holds {
-			if r.passed(now) {
+			if r.passed(t) {
 				v := r.hold.Verdict
 				v.Predicate = w.id
 				return v
@@ -59,18 +64,6 @@ func (w *Waiter) verdictLocked() Verdict {
 		}
 	}
 	return w.last.verdict(w.id)
-}
-
-// armHoldTimer has the object processed again when the next hold time passes.
-func (w *Waiter) armHoldTimer(now time.Time) {
-	w.stopHoldTimer()
-	next := w.holds[0].since.Add(w.holds[0].hold.For)
-	for _, r := range w.holds[1:] {
-		if due := r.since.Add(r.hold.For); due.Before(next) {
-			next = due
-		}
-	}
-	w.holdTimer = w.object.source.engine.afterFunc(next.Sub(now), w.object.schedule)
 }
 
 // describeHolds says of a pending verdict which rules are holding.
@@ -97,20 +90,48 @@ func describeHolds(v Verdict, holds []running, now time.Time) Verdict {
 // timeout is the binding's cap on a wait. It runs from Wait.
 type timeout struct {
 	after time.Duration
+	began time.Time // when Wait was called
 	timer interface{ Stop() bool }
 	hit   bool
 }
 
+// arm starts it; object.mu is held.
 func (t *timeout) arm(w *Waiter) {
+	t.began = w.object.source.engine.clock.Now()
+	t.start(w)
+}
+
+func (t *timeout) start(w *Waiter) {
 	if t.after <= 0 {
 		return
 	}
-	t.timer = w.object.source.engine.afterFunc(t.after, func() {
-		w.object.mu.Lock()
-		t.hit = w.leaving == nil
-		w.object.mu.Unlock()
+	after, e := t.after, w.object.source.engine
+	t.timer = e.afterFunc(after-e.clock.Since(t.began), func() { w.timedOut(after) })
+}
+
+// timedOut has the waiter end, unless its timeout has become another meanwhile.
+func (w *Waiter) timedOut(after time.Duration) {
+	w.object.mu.Lock()
+	current := w.timeout.after == after
+	if current {
+		w.timeout.hit = w.leaving == nil
+	}
+	w.object.mu.Unlock()
+	if current {
 		w.leave(context.DeadlineExceeded)
-	})
+	}
+}
+
+// change makes it another, still counted from Wait; object.mu is held.
+func (t *timeout) change(w *Waiter, after time.Duration) {
+	if t.after == after {
+		return
+	}
+	t.stop()
+	t.after = after
+	if w.begun {
+		t.start(w)
+	}
 }
 
 func (t *timeout) stop() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"k8s.io/klog/v2"
@@ -13,34 +14,24 @@ import (
 type job struct {
 	waiter      *Waiter
 	judge       Judge
+	terms       *terms
 	epoch       uint32
+	changes     uint32
 	same        bool // judged before: judgement is what came of it
+	replay      bool // judged before, and to be judged again
+	retried     bool // because judging failed
 	observation Observation
 	judgement   *Judgement // nil: pending without texts
 }
 
-// judge judges one sighting for every waiter that admits it.
-func (o *object) judge(s sighting) {
-	if o.source.fromBefore(s) {
-		return
-	}
-	jobs, stale, unordered := o.plan(s)
-	if unordered {
-		o.source.warnUncomparable(s.version)
-	}
-	if len(jobs) > 0 {
-		o.evaluate(jobs)
-		o.record(s, jobs)
-		o.settle()
-	}
-	if stale && !s.fromStore() {
-		// Usually an event from before a write. Or the server's versions went back.
-		o.source.checkVersion()
-	}
+// jobLocked returns the waiter's evaluation of an observation; object.mu is held.
+func (w *Waiter) jobLocked(o Observation) job {
+	return job{waiter: w, judge: w.judge, terms: w.terms, epoch: w.epoch, changes: w.changes, observation: o}
 }
 
-// plan asks every waiter's barrier, and returns what is to be judged. stale says
-// that somebody's floor is above the sighting, unordered that one can't be compared.
+// plan asks every waiter's barrier about a sighting, and returns what is to be
+// judged. stale says that somebody's floor is above the sighting, unordered that
+// one can't be compared.
 func (o *object) plan(s sighting) (jobs []job, stale, unordered bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -55,38 +46,37 @@ func (o *object) plan(s sighting) (jobs []job, stale, unordered bool) {
 			continue
 		}
 		presence = o.source.inView(presence, s)
-		jobs = append(jobs, job{
-			waiter:      w,
-			judge:       w.judge,
-			epoch:       w.epoch,
-			same:        w.last.same(s, presence),
-			observation: observationOf(ref, presence, s, w.barrier.pin),
-			judgement:   w.last.judgement,
-		})
+		j := w.jobLocked(observationOf(ref, presence, s, w.barrier.pin))
+		j.same, j.judgement = !w.again && w.last.same(s, presence), w.last.judgement
+		jobs = append(jobs, j)
 	}
 	return jobs, stale, unordered
 }
 
 // evaluate runs each distinct judge once for what has not been judged before. No
 // lock is held.
-func (o *object) evaluate(jobs []job) {
+func (o *object) evaluate(jobs []job, by *worker) {
 	for i := range jobs {
 		j := &jobs[i]
-		if j.same {
-			continue
+		switch {
+		case j.same:
+		case j.observation.Presence == outOfView:
+			j.judgement = o.outOfView(j.terms.id)
+		default:
+			if shared := j.sharedBy(jobs, i); shared != nil {
+				j.judgement = shared.judgement
+			} else {
+				o.run(j, PurposeJudge, by)
+			}
 		}
-		if j.observation.Presence == outOfView {
-			j.judgement = o.outOfView(j.waiter.id)
-			continue
-		}
-		if shared := j.sharedBy(jobs, i); shared != nil {
-			j.judgement = shared.judgement
-			continue
-		}
-		j.judgement = nil
-		if judgement := o.source.engine.judge(j.waiter.id, j.judge.Judge, j.observation); !plain(judgement) {
-			j.judgement = &judgement
-		}
+	}
+}
+
+// run calls the job's judge.
+func (o *object) run(j *job, purpose Purpose, by *worker) {
+	j.judgement = nil
+	if judgement := o.source.engine.call(by, j.terms, j.judge.Judge, purpose, j.observation); !plain(judgement) {
+		j.judgement = &judgement
 	}
 }
 
@@ -96,15 +86,20 @@ func (j *job) sharedBy(jobs []job, n int) *job {
 	if len(jobs) == 1 {
 		return nil
 	}
-	key := j.judge.Key()
 	for i := range jobs {
-		other := &jobs[i]
-		if (other.same || i < n) && other.judge.Key() == key &&
-			other.observation.Presence == j.observation.Presence && other.observation.UID == j.observation.UID {
+		if other := &jobs[i]; (other.same || i < n) && other.alike(j) {
 			return other
 		}
 	}
 	return nil
+}
+
+// alike reports whether the two jobs' judgements are equal: equal judges and
+// observations.
+func (j *job) alike(other *job) bool {
+	a, b := &j.observation, &other.observation
+	return a.Presence == b.Presence && a.UID == b.UID && a.ResourceVersion == b.ResourceVersion && a.Object == b.Object &&
+		j.judge.Key() == other.judge.Key()
 }
 
 // plain reports whether the judgement says nothing but Pending.
@@ -113,75 +108,145 @@ func plain(j Judgement) bool {
 	return v.Decision == Pending && v.Cause == CauseOperation && v.Reason == "" && v.Message == "" && len(v.Missing) == 0 && len(j.Holding) == 0
 }
 
-// judge calls one of a judge's functions. What breaks in it is a verdict, and
+// call calls one of a judge's functions. What breaks in it is a verdict, and
 // every verdict names its predicate.
-func (e *Engine) judge(id PredicateID, f func(context.Context, Observation) Judgement, o Observation) (j Judgement) {
+func (e *Engine) call(by *worker, t *terms, f func(context.Context, Observation) Judgement, purpose Purpose, o Observation) (j Judgement) {
+	start := by.enters(t.pace)
 	defer func() {
+		took := by.returns(t.pace, start)
 		if r := recover(); r != nil {
-			e.logger.Error(nil, "Predicate panicked", "predicate", id.String(), "reference", o.Ref.String(), "resourceVersion", o.ResourceVersion, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			e.logger.Error(nil, "Predicate panicked", "predicate", t.id.String(), "reference", o.Ref.String(), "resourceVersion", o.ResourceVersion, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
 			j = Judgement{Verdict: Verdict{
 				Decision:  Failed,
 				Cause:     CauseJudge,
 				Code:      codes.Internal,
 				Reason:    ReasonEvaluationError,
-				Message:   fmt.Sprintf("predicate %s panicked: %v", id, r),
-				Predicate: id,
+				Message:   fmt.Sprintf("predicate %s panicked: %v", t.id, r),
+				Predicate: t.id,
 			}}
+		}
+		if e.observer != nil {
+			e.observer.Evaluated(Evaluation{Predicate: t.id, Purpose: purpose, Verdict: j.Verdict, Took: took})
 		}
 	}()
 	j = f(e.ctx, o)
-	j.Verdict.Predicate = id
+	j.Verdict.Predicate = t.id
 	return j
 }
 
 // record takes what was judged into the waiters, unless their barrier has
-// changed meanwhile: then a look has been asked for, which judges anew.
+// changed meanwhile: then a look has been asked for, which judges anew. If their
+// judge has changed, they have seen the observation and judge it again.
 func (o *object) record(s sighting, jobs []job) {
+	now := o.source.engine.clock.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i := range jobs {
 		j := &jobs[i]
 		w := j.waiter
-		if w.outcome != nil || w.epoch != j.epoch {
-			continue
+		switch {
+		case w.outcome != nil || w.epoch != j.epoch:
+		case j.replay:
+			w.rejudged(j, now)
+		default:
+			w.judged(s, j, now)
 		}
-		presence, uid := j.observation.Presence, s.uid
-		w.barrier.judged(s, presence)
-		w.unblock()
-		delivered := w.last.at
-		if !j.same {
-			delivered = s.at
-			var holding []Hold
-			if j.judgement != nil {
-				holding = j.judgement.Holding
-			}
-			w.updateHolds(holding, s.at)
-		} else if uid == "" {
-			uid = w.last.uid // whose absence it is was told before
-		}
-		w.last = judged{valid: true, presence: presence, object: s.object, uid: uid, version: s.version, at: delivered, judgement: j.judgement}
 	}
 }
 
+// judged takes in what was judged of a sighting; object.mu is held.
+func (w *Waiter) judged(s sighting, j *job, now time.Time) {
+	presence, uid := j.observation.Presence, s.uid
+	w.barrier.judged(s, presence)
+	w.unblock()
+	if s.present() && w.last.uid != uid {
+		w.dropHolds() // they were another object's
+	}
+	delivered := w.last.at
+	if !j.same {
+		delivered = s.at
+	} else if uid == "" {
+		uid = w.last.uid // whose absence it is was told before
+	}
+	w.last = judged{valid: true, presence: presence, object: s.object, uid: uid, version: s.version, at: delivered, judgement: j.judgement}
+	switch {
+	case w.changes != j.changes:
+		w.judgeAnew()
+	case !j.same:
+		w.again = false
+		w.updateHolds(s.at)
+		w.noteRetry(false, now)
+	}
+}
+
+// rejudged takes in what was judged of the newest observation again; object.mu is held.
+func (w *Waiter) rejudged(j *job, now time.Time) {
+	if w.changes != j.changes {
+		w.judgeAnew()
+		return
+	}
+	w.last.judgement, w.again = j.judgement, false
+	w.updateHolds(now)
+	w.noteRetry(true, now)
+}
+
 // settle ends the waiters that are looking and have a decisive verdict, and arms
-// the timers of those that wait for a hold time.
-func (o *object) settle() {
-	var ended []*Waiter
-	now := o.source.engine.clock.Now()
+// the timers of those that wait for a hold time or for another try. p is the pass
+// that goes on.
+func (o *object) settle(p *pass) {
 	o.mu.Lock()
+	now, horizon := o.horizonLocked(p)
+	var ended []*Waiter
 	for w := range o.all() {
-		if !w.barrier.looking {
-			continue
-		}
-		if v := w.verdictLocked(); v.Decisive() {
-			o.endLocked(w, w.decided(v, now))
+		if o.settleLocked(w, now, horizon) {
 			ended = append(ended, w)
-		} else if len(w.holds) > 0 {
-			w.armHoldTimer(now)
 		}
 	}
 	o.mu.Unlock()
 	o.detach(ended...)
+}
+
+// settleJobs is settle for the waiters of these jobs only.
+func (o *object) settleJobs(p *pass, jobs []job) {
+	o.mu.Lock()
+	now, horizon := o.horizonLocked(p)
+	var ended []*Waiter
+	for i := range jobs {
+		if w := jobs[i].waiter; w.outcome == nil && o.settleLocked(w, now, horizon) {
+			ended = append(ended, w)
+		}
+	}
+	o.mu.Unlock()
+	o.detach(ended...)
+}
+
+// horizonLocked returns the time, and up to when hold times may be taken as
+// passed: not beyond what was delivered and has not been judged yet.
+func (o *object) horizonLocked(p *pass) (now, horizon time.Time) {
+	now = o.source.engine.clock.Now()
+	switch {
+	case len(p.inbox) > 0:
+		return now, p.inbox[0].at
+	case len(o.inbox) > 0:
+		return now, o.inbox[0].at
+	}
+	return now, now
+}
+
+// settleLocked reports whether the waiter has ended; object.mu is held.
+func (o *object) settleLocked(w *Waiter, now, horizon time.Time) bool {
+	if w.barrier.looking {
+		if v := w.verdictAt(horizon); v.Decisive() {
+			o.endLocked(w, w.decided(v, now))
+			return true
+		}
+	}
+	if len(w.holds) > 0 || w.retry != nil {
+		w.armTimer(now)
+	} else {
+		w.stopTimer()
+	}
+	return false
 }
 
 // contextWithLogger is what judges are called with.

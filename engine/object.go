@@ -18,7 +18,9 @@ type object struct {
 	inbox     []sighting // oldest first
 	gone      []*Waiter  // told by the server itself that there is no such object
 	look      bool       // look at the store after the inbox
+	timer     bool       // a waiter's timer has fired
 	scheduled bool       // queued or being processed: one worker at a time
+	parked    *pass      // handed on to the lane of a slow predicate
 	waiters   *Waiter    // newest first
 	unseen    int        // waiters that wait for the cache to catch up
 }
@@ -35,6 +37,9 @@ func (o *object) deliver(sightings ...sighting) {
 	for _, s := range sightings {
 		if n := len(o.inbox); n > 0 && s.mergesInto(o.inbox[n-1]) {
 			o.inbox[n-1] = s
+			if observer := o.source.engine.observer; observer != nil {
+				observer.Merged(o.source.gvr)
+			}
 			continue
 		}
 		o.inbox = append(o.inbox, s)
@@ -54,6 +59,7 @@ func (o *object) lookAgain() {
 func (o *object) schedule() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.timer = true // if it is being processed: once more
 	o.scheduleLocked()
 }
 
@@ -62,59 +68,6 @@ func (o *object) scheduleLocked() {
 		o.scheduled = true
 		o.source.engine.dispatch.add(o)
 	}
-}
-
-// process judges what the mailbox holds, in order, then looks at the store if
-// asked to, then lets those go who are leaving. The store is never behind what
-// was delivered, so the look comes last. It runs in one worker at a time.
-func (o *object) process() {
-	o.mu.Lock()
-	inbox, gone, look := o.inbox, o.gone, o.look
-	o.inbox, o.gone, o.look = nil, nil, false
-	leaving := o.leavingLocked()
-	o.mu.Unlock()
-
-	o.judgeGone(gone)
-	for _, s := range inbox {
-		if s.via == viaTombstone {
-			o.lookNow(s.uid, viaTombstone)
-			continue
-		}
-		o.judge(s)
-	}
-	if look {
-		o.startLooking()
-		o.lookNow("", viaStore)
-	}
-	o.settle()
-	o.letGo(leaving)
-
-	o.mu.Lock()
-	o.scheduled = false
-	if len(o.inbox) > 0 || len(o.gone) > 0 || o.look {
-		o.scheduleLocked()
-	}
-	o.mu.Unlock()
-}
-
-// lookNow judges what the store holds. gone is the UID that a tombstone named.
-func (o *object) lookNow(gone types.UID, via via) {
-	s, ok := o.source.lookAt(o.key)
-	if !ok {
-		o.mu.Lock()
-		for w := range o.all() {
-			if !w.last.valid {
-				w.blocked.reason = ReasonNotSynced
-			}
-		}
-		o.mu.Unlock()
-		return
-	}
-	s.via = via
-	if !s.present() {
-		s.uid = gone
-	}
-	o.judge(s)
 }
 
 // startLooking marks the waiters whose Wait is looking from now on.

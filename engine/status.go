@@ -39,7 +39,7 @@ func (w *Waiter) Status() Status {
 	}
 	holds := w.holds
 	o.mu.Unlock()
-	s.Verdict = w.describe()
+	s.Verdict = w.describe(nil)
 	s.For = holdTime(s.Verdict, holds)
 	return s
 }

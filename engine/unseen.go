@@ -129,7 +129,7 @@ func (s *source) sweep() {
 }
 
 // process does what sweep asked for.
-func (s *source) process() {
+func (s *source) process(*worker) {
 	s.sweeping.Store(false)
 	version := s.version()
 	for _, o := range s.unseenObjects() {

@@ -18,18 +18,26 @@ import (
 type Waiter struct {
 	object    *object
 	operation string
-	id        PredicateID
-	judge     Judge
+	params    Params        // the caller's
 	born      time.Duration // when it was registered, since the engine was made
 	key       *string       // what it supersedes by; nil: nothing
 
 	// The rest is guarded by object.mu.
 
-	barrier   barrier
-	last      judged  // the newest sighting judged
-	blocked   blocked // why nothing is judged yet
-	holds     []running
-	holdTimer clock.Timer
+	number  uint32 // of the set that it has been moved to, or left behind by
+	changes uint32 // raised when the judge changes under an evaluation that runs
+	terms   *terms
+	id      PredicateID
+	judge   Judge
+	shadows *shadows // nil: there are none
+	retry   *retry   // nil: judging has not failed
+	again   bool     // the newest sighting is to be judged again
+
+	barrier barrier
+	last    judged  // the newest sighting judged
+	blocked blocked // why nothing is judged yet
+	holds   []running
+	timer   clock.Timer // for the next hold time that passes, or the next retry
 
 	begun   bool  // Wait or Done was called; they look when the object is next processed
 	gone    bool  // the server itself said that there is no such object; not judged yet
@@ -96,6 +104,7 @@ func (w *Waiter) keepAfter() {
 // forget drops what was judged, and the hold times with it.
 func (w *Waiter) forget() {
 	w.last = judged{}
+	w.again, w.retry = false, nil
 	w.unblock()
 	w.dropHolds()
 }

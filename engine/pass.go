@@ -1,0 +1,223 @@
+package engine
+
+import "k8s.io/apimachinery/pkg/types"
+
+// pass is one run through an object's mailbox: what it holds is judged in order,
+// then the store is looked at if asked to, then those go who are leaving. The
+// store is never behind what was delivered, so the look comes last.
+//
+// A worker that meets slow predicates hands the pass on to their lanes, one after
+// the other. It is with one worker at a time, so nothing guards it.
+type pass struct {
+	inbox   []sighting
+	gone    []*Waiter // told by the server itself that there is no such object
+	again   bool      // judge again what was judged
+	look    bool      // look at the store
+	stale   bool      // look whether the server's versions went back
+	settled bool
+	leaving []*Waiter
+
+	seen   sighting // what the jobs are about
+	jobs   []job    // not judged yet
+	judged bool     // by a lane, in this turn: another object's turn is next
+}
+
+// process goes on with the object's pass, or begins one. It runs in one worker at
+// a time.
+func (o *object) process(by *worker) {
+	var p pass
+	if o.parked != nil {
+		p, o.parked = *o.parked, nil
+		p.judged = false
+		o.overtake(&p)
+	} else {
+		p = o.begin()
+	}
+	for {
+		if next := o.work(&p, by); next != nil {
+			parked := p
+			o.parked = &parked
+			next.add(o)
+			return
+		}
+		if !o.step(&p) {
+			break
+		}
+	}
+	o.mu.Lock()
+	o.scheduled = false
+	if len(o.inbox) > 0 || len(o.gone) > 0 || o.look || o.timer {
+		o.scheduleLocked()
+	}
+	o.mu.Unlock()
+}
+
+// begin empties the mailbox into a new pass.
+func (o *object) begin() pass {
+	now := o.source.engine.clock.Now()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	p := pass{inbox: o.inbox, gone: o.gone, look: o.look}
+	o.inbox, o.gone, o.look, o.timer = nil, nil, false, false
+	for w := range o.all() {
+		w.flagRetry(now)
+		p.again = p.again || w.again
+		if w.leaving != nil {
+			p.leaving = append(p.leaving, w)
+		}
+	}
+	return p
+}
+
+// step plans what comes next; false if the pass is through.
+func (o *object) step(p *pass) bool {
+	switch {
+	case len(p.gone) > 0:
+		w := p.gone[0]
+		p.gone = p.gone[1:]
+		p.seen = sighting{at: o.source.engine.clock.Now()}
+		p.jobs = o.planGone(w, p.seen)
+	case p.stale:
+		// Usually an event from before a write. Or the server's versions went back.
+		p.stale = false
+		o.source.checkVersion()
+	case len(p.inbox) > 0:
+		s := p.inbox[0]
+		p.inbox = p.inbox[1:]
+		if s.via == viaTombstone {
+			o.lookNow(p, s.uid, viaTombstone)
+		} else {
+			o.planPass(p, s)
+		}
+	case p.again:
+		p.again = false
+		p.jobs = o.planAgain()
+	case p.look:
+		p.look = false
+		o.startLooking()
+		o.lookNow(p, "", viaStore)
+	case !p.settled:
+		p.settled = true
+		o.settle(p)
+	default:
+		return false
+	}
+	return true
+}
+
+// planPass plans what is to be judged of a sighting.
+func (o *object) planPass(p *pass, s sighting) {
+	if o.source.fromBefore(s) {
+		return
+	}
+	jobs, stale, unordered := o.plan(s)
+	if unordered {
+		o.source.warnUncomparable(s.version)
+	}
+	p.seen, p.jobs, p.stale = s, jobs, stale && !s.fromStore()
+}
+
+// lookNow plans what is to be judged of what the store holds. gone is the UID
+// that a tombstone named.
+func (o *object) lookNow(p *pass, gone types.UID, via via) {
+	s, ok := o.source.lookAt(o.key)
+	if !ok {
+		o.mu.Lock()
+		for w := range o.all() {
+			if !w.last.valid {
+				w.blocked.reason = ReasonNotSynced
+			}
+		}
+		o.mu.Unlock()
+		return
+	}
+	s.via = via
+	if !s.present() {
+		s.uid = gone
+	}
+	o.planPass(p, s)
+}
+
+// work judges the jobs that are planned, and at the end lets those go who are
+// leaving. It returns the lane that the pass must be handed on to, nil if what
+// was planned is done.
+func (o *object) work(p *pass, by *worker) *lane {
+	for len(p.jobs) > 0 {
+		n, next := p.split(by)
+		if n == 0 {
+			return next
+		}
+		here := p.jobs[:n]
+		o.evaluate(here, by)
+		o.record(p.seen, here)
+		o.settleJobs(p, here)
+		o.judgeShadows(here, by)
+		p.jobs = p.jobs[n:]
+	}
+	for p.settled && len(p.leaving) > 0 {
+		n, next := o.splitLeaving(p.leaving, by)
+		if n == 0 {
+			return next
+		}
+		o.letGo(p.leaving[:n], by)
+		p.leaving = p.leaving[n:]
+	}
+	return nil
+}
+
+// split puts first those jobs that the worker may judge and returns how many they
+// are, and the lane of one of the others. A lane judges one observation for one
+// judge in a turn, so that it is fair between objects.
+func (p *pass) split(by *worker) (n int, next *lane) {
+	var turn *job
+	for i := range p.jobs {
+		j := &p.jobs[i]
+		lane := j.terms.pace.lane.Load()
+		here := j.same || lane == nil
+		if !here && lane == by.lane && !p.judged {
+			if turn == nil {
+				one := *j
+				turn = &one
+			}
+			here = turn.alike(j)
+		}
+		if here {
+			p.jobs[i], p.jobs[n] = p.jobs[n], p.jobs[i]
+			n++
+		} else {
+			next = lane
+		}
+	}
+	p.judged = p.judged || turn != nil
+	return n, next
+}
+
+// splitLeaving is split for those who are leaving: their predicates are asked for
+// words.
+func (o *object) splitLeaving(leaving []*Waiter, by *worker) (n int, next *lane) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i, w := range leaving {
+		if lane := w.terms.pace.lane.Load(); lane == nil || lane == by.lane {
+			leaving[i], leaving[n] = leaving[n], leaving[i]
+			n++
+		} else {
+			next = lane
+		}
+	}
+	return n, next
+}
+
+// overtake drops the jobs that have waited for a lane so long that a newer update
+// of the same object has come: that one is judged instead.
+func (o *object) overtake(p *pass) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(p.jobs) == 0 || p.jobs[0].replay || len(p.inbox) > 0 || len(o.inbox) == 0 || o.source.rolledBack.Load() {
+		return
+	}
+	newer := o.inbox[0]
+	if p.seen.present() && newer.present() && newer.via == viaEvent && newer.uid == p.seen.uid && compareVersions(newer.version, p.seen.version) == above {
+		p.jobs, p.inbox, o.inbox = nil, o.inbox, nil
+	}
+}
