@@ -55,6 +55,9 @@ func (s *source) find(obj any) (*object, metav1.Object) {
 		if s.ignored.Add(1) == 1 {
 			s.engine.logger.Info("Warning: ignored what an informer delivered: it is no API object", "resource", s.gvr.String(), "type", fmt.Sprintf("%T", obj))
 		}
+		if s.engine.observer != nil {
+			s.engine.observer.Ignored(s.gvr)
+		}
 		return nil, nil
 	}
 	return s.lookup(key), m

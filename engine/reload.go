@@ -23,6 +23,9 @@ func (e *Engine) Swap(set Set) {
 		next.number = before.number + 1
 	}
 	e.set.Store(next)
+	if e.observer != nil && set != nil {
+		e.observer.Swapped(set.Digest())
+	}
 	if before == nil {
 		return
 	}
@@ -34,9 +37,6 @@ func (e *Engine) Swap(set Set) {
 	}
 	e.lanes.keep(next, m.paces)
 	m.report(e)
-	if e.observer != nil && set != nil {
-		e.observer.Swapped(set.Digest())
-	}
 }
 
 // catchUp moves a waiter that has just been registered to the set of a Swap that

@@ -25,6 +25,9 @@ func (s *source) version() string {
 	if back {
 		s.engine.logger.Info("Warning: the server's resource versions went back (restored from a backup?): waits on this resource go on without their barriers",
 			"resource", s.gvr.String(), "namespace", s.namespace, "from", before, "to", version)
+		if s.engine.observer != nil {
+			s.engine.observer.VersionsWentBack(s.gvr)
+		}
 		s.dropFloors()
 	}
 	return version
