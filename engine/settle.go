@@ -58,8 +58,9 @@ func (a *activity) wait(ctx context.Context) error {
 // Settle blocks until the engine has nothing left to do about what informers
 // delivered, callers asked for and timers fired before the call: it has been
 // judged, and the waits that it ends have ended. It is for tests and scripts,
-// which look at a wait step by step; a program waits with Wait. While events
-// keep coming it may never return; the error is the context's.
+// which look at a wait step by step; a program waits with Wait. The look at the
+// store that waits for a cache to catch up take every second is taken at once.
+// While events keep coming Settle may never return; the error is the context's.
 func (e *Engine) Settle(ctx context.Context) error {
 	e.mu.RLock()
 	var first []<-chan struct{}
@@ -77,6 +78,12 @@ func (e *Engine) Settle(ctx context.Context) error {
 		case <-ctx.Done():
 			return fmt.Errorf("settling the engine: %w", ctx.Err())
 		}
+	}
+	if err := e.activity.wait(ctx); err != nil {
+		return fmt.Errorf("settling the engine: %w", err)
+	}
+	for _, s := range e.allSources() {
+		s.wakeUnseen()
 	}
 	if err := e.activity.wait(ctx); err != nil {
 		return fmt.Errorf("settling the engine: %w", err)

@@ -24,6 +24,9 @@ type Set struct {
 	// compiled holds every predicate by its digest, overridden ones too, for the
 	// next set to take over.
 	compiled map[string]*Predicate
+	// loader and sources are what it was made by and of, for With.
+	loader  *loader
+	sources []Source
 }
 
 type bound struct {
@@ -71,6 +74,7 @@ func (l *loader) load(sources []Source, cache map[string]*Predicate) (*Set, erro
 	set := &Set{
 		operations: l.operations, predicates: r.predicates, origins: map[string]Origin{},
 		enforced: map[string]*engine.Binding{}, compiled: map[string]*Predicate{},
+		loader: l, sources: slices.Clone(sources),
 	}
 	bindings, order := map[boundKey]*entry{}, []boundKey{}
 	names := map[string]bool{}
@@ -130,6 +134,12 @@ func (l *loader) load(sources []Source, cache map[string]*Predicate) (*Set, erro
 	})
 	set.digest = set.sum()
 	return set, nil
+}
+
+// With returns the set as it would be if the source came last: what a reload
+// makes of a change. The set itself stays as it is. The error is as of NewSet.
+func (s *Set) With(source Source) (*Set, error) {
+	return s.loader.load(append(slices.Clip(s.sources), source), s.compiled)
 }
 
 // sum identifies the content of the set.

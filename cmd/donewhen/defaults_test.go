@@ -24,7 +24,7 @@ func TestDefaultSuites(t *testing.T) {
 		checks int
 	}{
 		{defaultsDir, 214},
-		{"testdata/reference", 178},
+		{"testdata/reference", 186},
 	} {
 		code, out, errs := execute(t.Context(), "test", "-o", "json", c.path)
 		if code != 0 {

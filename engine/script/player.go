@@ -111,7 +111,10 @@ func (p *Player) start(unsynced bool) error {
 }
 
 func (p *Player) options() []engine.Option {
-	return []engine.Option{engine.WithClock(p.clock), engine.WithLogger(p.config.Logger)}
+	return []engine.Option{
+		engine.WithClock(p.clock), engine.WithLogger(p.config.Logger),
+		engine.WithObserver(disagreements{count: &p.disagreements}),
+	}
 }
 
 // settle blocks until the engine has nothing left to do, what is due now included.
@@ -163,3 +166,12 @@ func (p *Player) note(step, outcome string) {
 // Trace returns a line per step played: the time, the verb with object@version,
 // and what the waiter saw then.
 func (p *Player) Trace() []string { return slices.Clone(p.trace) }
+
+// disagreements counts what shadow bindings have judged otherwise.
+type disagreements struct {
+	engine.NopObserver
+	count *atomic.Int64
+}
+
+// ShadowDisagreed counts.
+func (d disagreements) ShadowDisagreed(string, string) { d.count.Add(1) }

@@ -25,8 +25,41 @@ func (b *builder) buildExpect(spec *expectSpec, owner, at []any) *Expectation {
 	if spec.Ended != nil || spec.Disagreements != nil {
 		b.fail(at, "remove it", "ended and disagreements are about waits; this case only judges")
 	}
-	e := &Expectation{Reason: spec.Reason, Missing: spec.Missing}
-	if !b.buildVerdict(spec, e, at, field) {
+	if spec.Verdict == "" {
+		b.fail(at, "verdict: Pending, Done or Failed", "no verdict is expected")
+		return nil
+	}
+	e := b.buildFields(spec, at, field)
+	if len(b.findings) > before {
+		return nil
+	}
+	return e
+}
+
+// buildStepExpect returns what a step of events expects, nil if something is
+// wrong with it. What a waiter sees may be left open in part.
+func (b *builder) buildStepExpect(spec *expectSpec, at []any) *Expectation {
+	before := len(b.findings)
+	field := func(name string) []any { return append(slices.Clip(at), name) }
+	if *spec == (expectSpec{}) {
+		b.fail(at, "say a verdict, or ended: true or false", "nothing is expected")
+		return nil
+	}
+	e := b.buildFields(spec, at, field)
+	if n := spec.Disagreements; n != nil && *n < 0 {
+		b.fail(field("disagreements"), "count from 0", "disagreements: %d is no number of them", *n)
+	}
+	if len(b.findings) > before {
+		return nil
+	}
+	e.Ended, e.Disagreements = spec.Ended, spec.Disagreements
+	return e
+}
+
+// buildFields fills in what all expectations have.
+func (b *builder) buildFields(spec *expectSpec, at []any, field func(string) []any) *Expectation {
+	e := &Expectation{Reason: spec.Reason, Missing: spec.Missing, Any: spec.Verdict == ""}
+	if !e.Any && !b.buildVerdict(spec, e, field) {
 		return nil
 	}
 	if spec.Code != nil {
@@ -34,7 +67,7 @@ func (b *builder) buildExpect(spec *expectSpec, owner, at []any) *Expectation {
 		switch {
 		case !ok:
 			b.fail(field("code"), nearest.Hint(*spec.Code, "codes", codeNames()), "code %q isn't a gRPC code of a failure", *spec.Code)
-		case e.Decision != engine.Failed:
+		case !e.Any && e.Decision != engine.Failed && (e.Decision != engine.Pending || spec.Ended == nil || !*spec.Ended):
 			b.fail(field("code"), "remove it", "only a Failed verdict has a code")
 		default:
 			e.Code = &code
@@ -56,13 +89,10 @@ func (b *builder) buildExpect(spec *expectSpec, owner, at []any) *Expectation {
 	if spec.Message != nil {
 		b.buildText(spec.Message, e, field("message"))
 	}
-	if len(b.findings) > before {
-		return nil
-	}
 	return e
 }
 
-func (b *builder) buildVerdict(spec *expectSpec, e *Expectation, at []any, field func(string) []any) bool {
+func (b *builder) buildVerdict(spec *expectSpec, e *Expectation, field func(string) []any) bool {
 	decisions := []engine.Decision{engine.Pending, engine.Done, engine.Failed}
 	var words []string
 	for _, d := range decisions {
@@ -71,10 +101,6 @@ func (b *builder) buildVerdict(spec *expectSpec, e *Expectation, at []any, field
 			return true
 		}
 		words = append(words, d.String())
-	}
-	if spec.Verdict == "" {
-		b.fail(at, "verdict: Pending, Done or Failed", "no verdict is expected")
-		return false
 	}
 	b.fail(field("verdict"), nearest.Hint(spec.Verdict, "verdicts", words), "verdict %q isn't known", spec.Verdict)
 	return false

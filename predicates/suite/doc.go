@@ -11,5 +11,7 @@
 //	err = runner.Run(ctx, set, suites...).Err() // nil if all passed
 //
 // A case judges as a waiter's way out does (engine.Judge.Describe), as if every
-// `for` of a rule had passed; it reports that time instead of waiting for it.
+// `for` of a rule had passed; it reports that time instead of waiting for it. A
+// case with events is played instead, on a scripted informer and a virtual clock
+// (package engine/script): each step expects what a waiter sees after it.
 package suite

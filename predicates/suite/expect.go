@@ -16,12 +16,19 @@ import (
 // It is immutable and safe for concurrent use.
 type Expectation struct {
 	Decision engine.Decision
-	Code     *codes.Code
-	Reason   *string // "" means that there must be none
-	Message  *Text
-	Cause    *engine.Cause
-	For      *time.Duration // 0 means that no rule may need time
-	Missing  *string        // part of a missing path; "" means that nothing may be missing
+	// Any: whatever the decision is. Only steps of events may leave it open.
+	Any     bool
+	Code    *codes.Code
+	Reason  *string // "" means that there must be none
+	Message *Text
+	Cause   *engine.Cause
+	For     *time.Duration // 0 means that no rule may need time
+	Missing *string        // part of a missing path; "" means that nothing may be missing
+
+	// Of steps of events only: whether the wait has ended, and how often a shadow
+	// binding has judged otherwise so far.
+	Ended         *bool
+	Disagreements *int
 }
 
 // Text is what a text must be: exactly one of the fields is set.
@@ -38,7 +45,7 @@ func (e *Expectation) differences(v engine.Verdict, hold time.Duration) []string
 	differs := func(what, want, got string) {
 		all = append(all, fmt.Sprintf("%s: want %s, got %s", what, want, got))
 	}
-	if v.Decision != e.Decision {
+	if !e.Any && v.Decision != e.Decision {
 		differs("verdict", e.Decision.String(), v.Decision.String())
 	}
 	if e.Code != nil && (v.Decision != engine.Failed || v.Code != *e.Code) {
@@ -53,7 +60,7 @@ func (e *Expectation) differences(v engine.Verdict, hold time.Duration) []string
 	switch {
 	case e.Cause != nil && v.Cause != *e.Cause:
 		differs("cause", e.Cause.String(), v.Cause.String())
-	case e.Cause == nil && e.Reason == nil && v.Cause == engine.CauseJudge:
+	case e.Cause == nil && e.Reason == nil && !e.Any && v.Cause == engine.CauseJudge:
 		// A broken predicate also says Failed; that must not pass for the failure
 		// that a case is about.
 		all = append(all, "cause: the predicate itself broke; expect cause: Judge, or its reason, if that is meant")
@@ -111,6 +118,9 @@ func (t *Text) String() string {
 // String returns the expectation in words: `Failed, code Aborted, reason X`.
 func (e *Expectation) String() string {
 	parts := []string{e.Decision.String()}
+	if e.Any {
+		parts[0] = "any verdict"
+	}
 	if e.Code != nil {
 		parts = append(parts, "code "+e.Code.String())
 	}
@@ -128,6 +138,12 @@ func (e *Expectation) String() string {
 	}
 	if e.Missing != nil {
 		parts = append(parts, "missing "+quoteOrNone(*e.Missing))
+	}
+	if e.Ended != nil {
+		parts = append(parts, "ended "+strconv.FormatBool(*e.Ended))
+	}
+	if e.Disagreements != nil {
+		parts = append(parts, "disagreements "+strconv.Itoa(*e.Disagreements))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -44,9 +44,10 @@ type caseSpec struct {
 
 	Object any    `json:"object,omitempty"`
 	Absent string `json:"absent,omitempty"`
-	// Objects and Events are refused by name until they exist.
+	// Objects are refused by name until they exist.
 	Objects any `json:"objects,omitempty"`
-	Events  any `json:"events,omitempty"`
+	// Events are steps that a wait goes through.
+	Events []stepSpec `json:"events,omitempty"`
 
 	Table  []rowSpec   `json:"table,omitempty"`
 	Sweep  *sweepSpec  `json:"sweep,omitempty"`
@@ -67,6 +68,33 @@ type sweepSpec struct {
 	Expect map[string]expectSpec `json:"expect"`
 }
 
+// stepSpec is one step of events: one verb, and what it needs beside it. A verb
+// that takes nothing stands with {} or true.
+type stepSpec struct {
+	Register   any `json:"register,omitempty"`
+	After      any `json:"after,omitempty"` // a resourceVersion, or an object
+	Wait       any `json:"wait,omitempty"`
+	Cancel     any `json:"cancel,omitempty"`
+	Close      any `json:"close,omitempty"`
+	Add        any `json:"add,omitempty"`       // an object
+	Update     any `json:"update,omitempty"`    // an object
+	Delete     any `json:"delete,omitempty"`    // nothing, or an object
+	Tombstone  any `json:"tombstone,omitempty"` // nothing, or an object
+	Recreate   any `json:"recreate,omitempty"`  // nothing, or an object
+	Relist     any `json:"relist,omitempty"`    // objects
+	Disconnect any `json:"disconnect,omitempty"`
+	Reconnect  any `json:"reconnect,omitempty"`
+	Resync     any `json:"resync,omitempty"`
+	Bookmark   any `json:"bookmark,omitempty"`
+	Advance    any `json:"advance,omitempty"` // a duration
+	Reload     any `json:"reload,omitempty"`  // documents
+
+	ResourceVersion any         `json:"resourceVersion,omitempty"` // a number, or a string
+	UID             string      `json:"uid,omitempty"`
+	Namespace       string      `json:"namespace,omitempty"`
+	Expect          *expectSpec `json:"expect,omitempty"`
+}
+
 // expectSpec is what a verdict must be; what isn't given isn't compared.
 type expectSpec struct {
 	Verdict string    `json:"verdict" form:"short"`
@@ -76,7 +104,7 @@ type expectSpec struct {
 	Cause   *string   `json:"cause,omitempty"`
 	For     *string   `json:"for,omitempty"`
 	Missing *string   `json:"missing,omitempty"`
-	// Ended and Disagreements belong to steps of events.
+	// Ended and Disagreements belong to steps of events, which may leave out Verdict.
 	Ended         *bool `json:"ended,omitempty"`
 	Disagreements *int  `json:"disagreements,omitempty"`
 }

@@ -26,6 +26,27 @@ func FuzzParse(f *testing.F) {
 `))
 	f.Add([]byte(header + "  objects: {a: {from: $b}, b: {from: $a}}\n  cases:\n  - {name: c, predicate: claim-bound, object: $a, expect: Done}\n"))
 	f.Add([]byte(header + "  states: {a.b: [x]}\n  cases:\n  - {name: c, operation: Provision, object: file, sweep: {path: a.b, expect: {'': Done, x: Failed}}}\n"))
+	f.Add([]byte(header + `  objects: {a: {from: file}}
+  cases:
+  - name: c
+    predicate: claim-bound
+    params: {volume: v}
+    events:
+    - {add: $a, resourceVersion: 3, uid: u, namespace: n}
+    - {register: {}, expect: {verdict: Pending, disagreements: 0}}
+    - {after: 4}
+    - {wait: true, expect: {ended: false}}
+    - {disconnect: {}}
+    - {recreate: {from: $a, merge: {status: {phase: Lost}}}}
+    - {reconnect: {}}
+    - {relist: [$a], resourceVersion: "9"}
+    - {tombstone: {}}
+    - {bookmark: {}, resourceVersion: 12}
+    - {reload: [{apiVersion: donewhen.dev/v1alpha1, kind: Predicate, metadata: {name: x}, spec: {match: {apiVersion: v1, kind: Pod}, done: 'true'}}]}
+    - {advance: 1s, expect: {verdict: Failed, code: Aborted}}
+    - {cancel: {}}
+    - {close: {}}
+`))
 	under, err := predicates.NewSet(operations(), predicates.Source{Name: "set", Files: []predicates.File{{Name: "set.yaml", Data: []byte(set)}}})
 	if err != nil {
 		f.Fatal(err)

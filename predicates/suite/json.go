@@ -37,18 +37,22 @@ type jsonCheck struct {
 	Want        jsonWant    `json:"want"`
 	Got         jsonVerdict `json:"got"`
 	Differences []string    `json:"differences,omitempty"`
+	Trace       []string    `json:"trace,omitempty"` // of an events case that has failed
 	Seconds     float64     `json:"seconds"`
 }
 
 // jsonWant is an expectation as suites write it.
 type jsonWant struct {
-	Verdict string  `json:"verdict"`
+	Verdict string  `json:"verdict,omitempty"`
 	Code    *string `json:"code,omitempty"`
 	Reason  *string `json:"reason,omitempty"`
 	Message any     `json:"message,omitempty"`
 	Cause   *string `json:"cause,omitempty"`
 	For     *string `json:"for,omitempty"`
 	Missing *string `json:"missing,omitempty"`
+
+	Ended         *bool `json:"ended,omitempty"`
+	Disagreements *int  `json:"disagreements,omitempty"`
 }
 
 type jsonVerdict struct {
@@ -109,15 +113,22 @@ func jsonOf(c *CheckResult) jsonCheck {
 	if c.For != 0 {
 		got.For = c.For.String()
 	}
+	var trace []string
+	if !c.Passed() {
+		trace = c.Trace
+	}
 	return jsonCheck{
-		Name: c.Name, Line: c.Line, Column: c.Column, Operation: c.Operation,
+		Trace: trace, Name: c.Name, Line: c.Line, Column: c.Column, Operation: c.Operation,
 		Predicate: c.Predicate.Name, Digest: c.Predicate.Digest, Passed: c.Passed(),
 		Want: jsonOfWant(c.Want), Got: got, Differences: c.Differences, Seconds: c.Elapsed.Seconds(),
 	}
 }
 
 func jsonOfWant(e *Expectation) jsonWant {
-	want := jsonWant{Verdict: e.Decision.String(), Reason: e.Reason, Missing: e.Missing}
+	want := jsonWant{Verdict: e.Decision.String(), Reason: e.Reason, Missing: e.Missing, Ended: e.Ended, Disagreements: e.Disagreements}
+	if e.Any {
+		want.Verdict = ""
+	}
 	if e.Code != nil {
 		want.Code = new(e.Code.String())
 	}

@@ -73,7 +73,7 @@ func TestParseProblems(t *testing.T) {
 		{"object and absent", oneCase("{name: c, predicate: p, object: " + pod + ", absent: never, expect: Done}"), "6:95: the case has both an object and an absence (remove one of them)\n"},
 		{"unknown absence", oneCase("{name: c, predicate: p, absent: delete, expect: Done}"), "6:37: absent: delete isn't known (did you mean \"deleted\"?)\n"},
 		{"nothing expected", oneCase("{name: c, predicate: p, absent: never}"), "6:5: nothing is expected (say at least expect: Pending, Done or Failed)\n"},
-		{"events", oneCase("{name: c, predicate: p, events: [{register: {}}]}"), "6:37: events cases aren't supported yet (leave the case out)\n"},
+		{"events beside an object", oneCase("{name: c, predicate: p, object: o.yaml, events: [{register: {}}]}"), "6:53: a case with events has no object, absent, table, sweep or expect of its own (make two cases of it)\n"},
 		{"sets", oneCase("{name: c, predicate: p, objects: [" + pod + "], expect: Done}"), "6:38: sets of objects aren't supported yet (give one object)\n"},
 		{"two cases of one name", header + "  cases:\n  - {name: c, predicate: p, absent: never, expect: Done}\n  - {name: c, predicate: p, absent: deleted, expect: Done}\n", "7:12: there are two cases \"c\" (names say which one has failed)\n"},
 

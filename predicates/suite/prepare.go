@@ -21,6 +21,7 @@ type trial struct {
 	result      CheckResult
 	judge       engine.Judge
 	observation engine.Observation
+	script      *scripted // instead of both: an events case
 }
 
 // prepareError says at which place of the suite something doesn't fit the set.
@@ -44,15 +45,28 @@ func (r *Runner) prepare(set engine.Set, s *Suite, c *check) (*trial, *prepareEr
 	if problem != nil {
 		return nil, problem
 	}
-	t := &trial{observation: engine.Observation{Presence: c.presence}}
+	line, column := s.doc.Position(c.at...)
+	t := &trial{
+		observation: engine.Observation{Presence: c.presence},
+		result: CheckResult{
+			Suite: s.Name, Name: c.name, File: s.File, Line: line, Column: column,
+			Operation: c.operation, Predicate: predicate.ID(), Want: c.expect,
+		},
+	}
+	if len(c.steps) > 0 {
+		if _, err := predicate.Bind(params); err != nil {
+			return nil, c.fail("", "", "%v", err)
+		}
+		t.script, problem = prepareEvents(set, s, c, predicate, params)
+		return t, problem
+	}
 	t.observation.Ref.Resource = predicate.Resources()[0]
 	t.observation.Ref.Name = "example"
 	if c.presence == engine.Present {
 		object := &unstructured.Unstructured{Object: c.object}
 		resource, ok := resourceOf(predicate, object)
 		if !ok {
-			return nil, &prepareError{at: c.objectAt, message: fmt.Sprintf("%s judges %s, the object is a %s of %s",
-				predicate.ID().Name, resources(predicate), object.GetKind(), object.GetAPIVersion())}
+			return nil, wrongKind(predicate, object, c.objectAt)
 		}
 		t.observation.Ref.Resource = resource
 		t.observation.Ref.Namespace, t.observation.Ref.Name = object.GetNamespace(), object.GetName()
@@ -67,11 +81,6 @@ func (r *Runner) prepare(set engine.Set, s *Suite, c *check) (*trial, *prepareEr
 		return nil, c.fail("", "", "%v", err)
 	}
 	t.judge = judge
-	line, column := s.doc.Position(c.at...)
-	t.result = CheckResult{
-		Suite: s.Name, Name: c.name, File: s.File, Line: line, Column: column,
-		Operation: c.operation, Predicate: predicate.ID(), Want: c.expect,
-	}
 	return t, nil
 }
 
@@ -123,6 +132,11 @@ func (r *Runner) resolve(set engine.Set, c *check) (engine.Predicate, engine.Par
 	return binding.Predicate, params, nil
 }
 
+func wrongKind(predicate engine.Predicate, object *unstructured.Unstructured, at []any) *prepareError {
+	return &prepareError{at: at, message: fmt.Sprintf("%s judges %s, the object is a %s of %s",
+		predicate.ID().Name, resources(predicate), object.GetKind(), object.GetAPIVersion())}
+}
+
 // resourceOf returns the resource of the predicate that the object is one of.
 func resourceOf(predicate engine.Predicate, object *unstructured.Unstructured) (schema.GroupVersionResource, bool) {
 	kind := object.GroupVersionKind()
@@ -145,9 +159,13 @@ func resources(predicate engine.Predicate) string {
 	return strings.Join(all, " and ")
 }
 
-// run judges as if every `for` had passed, and reports that time instead.
+// run judges as if every `for` had passed, and reports that time instead; an
+// events case is played.
 func (t *trial) run(ctx context.Context, c clock.PassiveClock) CheckResult {
 	result := t.result
+	if t.script != nil {
+		return t.script.play(ctx, result, c)
+	}
 	start := c.Now()
 	described := t.judge.Describe(ctx, t.observation)
 	result.Elapsed = c.Since(start)

@@ -40,7 +40,11 @@ type CheckResult struct {
 	For     time.Duration
 	// Differences say how Verdict differs from Want; none means passed.
 	Differences []string
-	Elapsed     time.Duration
+	// Trace has a line per step of an events case. Want and Verdict are then those
+	// of the first step that differs, else of the last one that expects something,
+	// and each difference names its step.
+	Trace   []string
+	Elapsed time.Duration
 }
 
 // Passed reports whether the check has passed.

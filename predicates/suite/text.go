@@ -97,6 +97,13 @@ func writeFailure(w io.Writer, c *CheckResult) {
 	if len(fields) > 0 {
 		line("differs", "%s", strings.Join(fields, ", "))
 	}
+	for i, step := range c.Trace {
+		label := ""
+		if i == 0 {
+			label = "trace"
+		}
+		line(label, "%2d  %s", i+1, step)
+	}
 }
 
 // summary returns what the verdict is, without its texts.
