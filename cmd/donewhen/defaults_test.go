@@ -23,7 +23,7 @@ func TestDefaultSuites(t *testing.T) {
 		path   string
 		checks int
 	}{
-		{defaultsDir, 214},
+		{defaultsDir, 236},
 		{"testdata/reference", 186},
 	} {
 		code, out, errs := execute(t.Context(), "test", "-o", "json", c.path)
