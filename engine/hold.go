@@ -61,7 +61,9 @@ func (w *Waiter) verdictLocked() Verdict {
 	return w.last.verdict(w.id)
 }
 
-// armHoldTimer has the object processed again when the next hold time passes.
+// armHoldTimer has the object processed again when the next hold time passes. It
+// asks for a look, because that is remembered if the object is being processed
+// just then, past the point where hold times are looked at.
 func (w *Waiter) armHoldTimer(now time.Time) {
 	w.stopHoldTimer()
 	next := w.holds[0].since.Add(w.holds[0].hold.For)
@@ -70,7 +72,7 @@ func (w *Waiter) armHoldTimer(now time.Time) {
 			next = due
 		}
 	}
-	w.holdTimer = w.object.source.engine.afterFunc(next.Sub(now), w.object.schedule)
+	w.holdTimer = w.object.source.engine.afterFunc(next.Sub(now), w.object.lookAgain)
 }
 
 // describeHolds says of a pending verdict which rules are holding.

@@ -50,13 +50,6 @@ func (o *object) lookAgain() {
 	o.scheduleLocked()
 }
 
-// schedule has the object processed.
-func (o *object) schedule() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.scheduleLocked()
-}
-
 func (o *object) scheduleLocked() {
 	if !o.scheduled && o.waiters != nil {
 		o.scheduled = true
