@@ -311,17 +311,21 @@ func (m *model) check(w *modelWaiter) {
 }
 
 // checkGone holds the end on an absence against the history: what was known is
-// gone at the version; of an unknown one there was a time without it by then.
+// gone at the version; of an unknown one there was a time without it by then. A
+// store that moves on between the two reads of a look gives an absence an older
+// version, which can only be while things happen at once.
 func (m *model) checkGone(w *modelWaiter, version int) {
-	if w.known != "" {
-		if m.at(version).uid == w.known {
-			m.bad("waiter %d ended on the absence of %s at %d, where it exists", w.n, w.known, version)
-		}
-		return
+	last := version
+	if !m.settled {
+		last = m.now()
 	}
 	first := m.at(version).uid
-	for v := version; v >= base; v-- {
-		if m.at(v).uid != first || m.at(v).uid == "" {
+	for v := last; v >= base; v-- {
+		at := m.at(v).uid
+		switch {
+		case w.known != "" && v < version:
+			m.bad("waiter %d ended on the absence of %s at %d, where it exists", w.n, w.known, version)
+		case w.known != "" && at != w.known, w.known == "" && (at != first || at == ""):
 			return
 		}
 	}
