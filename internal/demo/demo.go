@@ -204,7 +204,7 @@ func (d *demo) cleanUp(ctx context.Context) error {
 	}
 	if d.cluster != nil {
 		if d.cluster.server == nil {
-			errs = append(errs, d.cluster.remove(ctx, nodeID))
+			errs = append(errs, d.cluster.remove(ctx, nodeID, d.progress.say))
 		}
 		errs = append(errs, d.cluster.stop())
 	}
