@@ -75,7 +75,9 @@ func (o *object) letGo(leaving []*Waiter) {
 	for _, w := range leaving {
 		v := w.describe()
 		o.mu.Lock()
-		if w.outcome == nil {
+		if now := w.verdictLocked(); now.Decisive() { // a hold time has passed meanwhile
+			o.endLocked(w, w.decided(now, o.source.engine.clock.Now()))
+		} else if w.outcome == nil {
 			e := w.waitErrorLocked(w.leaving, v)
 			e.Explanation = explanation(v)
 			o.endLocked(w, &outcome{err: e})

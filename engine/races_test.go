@@ -40,34 +40,61 @@ func TestG4_ReplacedInOneUpdateBeforeWait(t *testing.T) {
 	})
 }
 
-// A hold time that passes while another waiter of the object is being described
-// must not be forgotten.
-func TestHold_PassesWhileTheObjectIsBeingProcessed(t *testing.T) {
-	slow := &predicate{name: "slow"}
-	held := &predicate{name: "held", judge: func(o engine.Observation, _ engine.Params) engine.Judgement {
-		if o.Presence != engine.Present {
-			return engine.Judgement{}
-		}
-		return engine.Judgement{Holding: []engine.Hold{{Rule: "done[0]", For: 10 * time.Second, Verdict: engine.Verdict{Decision: engine.Done}}}}
-	}}
+// slowAndHeld are a predicate that takes 8 s to describe and one that is done
+// once it has held for a time.
+func slowAndHeld(hold time.Duration) (slow, held *predicate, describe func()) {
 	describing := false
-	slow.judge = func(engine.Observation, engine.Params) engine.Judgement {
+	slow = &predicate{name: "slow", judge: func(engine.Observation, engine.Params) engine.Judgement {
 		if describing {
 			time.Sleep(8 * time.Second)
 		}
 		return engine.Judgement{}
-	}
+	}}
+	held = &predicate{name: "held", judge: func(o engine.Observation, _ engine.Params) engine.Judgement {
+		if o.Presence != engine.Present {
+			return engine.Judgement{}
+		}
+		return engine.Judgement{Holding: []engine.Hold{{Rule: "done[0]", For: hold, Verdict: engine.Verdict{Decision: engine.Done}}}}
+	}}
+	return slow, held, func() { describing = true }
+}
+
+// A hold time that passes while another waiter of the object is being described
+// must not be forgotten.
+func TestHold_PassesWhileTheObjectIsBeingProcessed(t *testing.T) {
+	slow, held, describe := slowAndHeld(10 * time.Second)
 	play(t, func(s *scene) {
 		s.informer.put(pod("x", "u1", "10", "Other"))
 		g := s.wait(s.register("held", "x"))
 		leaving := s.register("slow", "x")
-		synctest.Wait()
-		describing = true
+		describe()
 		ctx, cancel := context.WithTimeout(s.Context(), 5*time.Second)
 		defer cancel()
 		l := s.waitWith(ctx, leaving)
 		seconds(14)
 		l.ended()
+		g.done("10")
+	}, slow, held)
+}
+
+// A wait whose context has ended, and whose hold time passes before it is let go,
+// ends in one of the two ways, not in a mixture.
+func TestG12_AHoldPassesOnTheWayOut(t *testing.T) {
+	slow, held, describe := slowAndHeld(12 * time.Second)
+	play(t, func(s *scene) {
+		s.informer.put(pod("x", "u1", "10", "Other"))
+		within := func(d time.Duration) context.Context {
+			ctx, cancel := context.WithTimeout(s.Context(), d)
+			s.Cleanup(cancel)
+			return ctx
+		}
+		// What is described from 1 s on keeps the others waiting until 9 s; then
+		// both are on their way out, and the slow one is described first.
+		s.waitWith(within(1*time.Second), s.register("slow", "x"))
+		g := s.waitWith(within(2*time.Second), s.register("held", "x"))
+		s.waitWith(within(2*time.Second), s.register("slow", "x"))
+		describe()
+		seconds(20)
 		g.done("10")
 	}, slow, held)
 }
