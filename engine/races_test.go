@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,9 +44,9 @@ func TestG4_ReplacedInOneUpdateBeforeWait(t *testing.T) {
 // slowAndHeld are a predicate that takes 8 s to describe and one that is done
 // once it has held for a time.
 func slowAndHeld(hold time.Duration) (slow, held *predicate, describe func()) {
-	describing := false
+	var describing atomic.Bool
 	slow = &predicate{name: "slow", judge: func(engine.Observation, engine.Params) engine.Judgement {
-		if describing {
+		if describing.Load() {
 			time.Sleep(8 * time.Second)
 		}
 		return engine.Judgement{}
@@ -56,7 +57,7 @@ func slowAndHeld(hold time.Duration) (slow, held *predicate, describe func()) {
 		}
 		return engine.Judgement{Holding: []engine.Hold{{Rule: "done[0]", For: hold, Verdict: engine.Verdict{Decision: engine.Done}}}}
 	}}
-	return slow, held, func() { describing = true }
+	return slow, held, func() { describing.Store(true) }
 }
 
 // A hold time that passes while another waiter of the object is being described
