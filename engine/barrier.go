@@ -15,6 +15,9 @@ type barrier struct {
 	known bool
 	// written: After gave the floor.
 	written bool
+	// own is the version that After gave. Nothing else has it; a version judged may
+	// be that of a deletion and of the object that took the name, in one update.
+	own string
 	// looking: Wait has looked.
 	looking bool
 	// counting: After or Wait has been called; before, nothing counts as gone.
@@ -54,6 +57,8 @@ func (b *barrier) admit(s sighting) (Presence, admission) {
 	switch {
 	case order == below && absentInStore:
 		return 0, unseen
+	case order == below && !s.present():
+		return 0, lookup // from now on no event need come: wait for the store
 	case order == below:
 		return 0, dropped
 	case order == unknown && !b.reached:
@@ -62,7 +67,7 @@ func (b *barrier) admit(s sighting) (Presence, admission) {
 		}
 	case other && !s.present() && !absentInStore:
 		return 0, lookup // the end of another: what is there now?
-	case other && order == at && !absentInStore:
+	case other && order == at && s.version == b.own && !absentInStore:
 		return 0, dropped // older than our write, which has this version
 	}
 	switch {
@@ -119,10 +124,11 @@ func (b *barrier) look() { b.looking, b.counting = true, true }
 // after sets the barrier of the caller's own write. A version judged already
 // stays the floor if it is the newer one.
 func (b *barrier) after(version string, uid types.UID) {
+	own := version
 	if comparableVersion(version) && comparableVersion(b.floor) {
 		version = newerVersion(b.floor, version)
 	}
-	b.floor, b.written, b.known, b.counting, b.reached = version, true, true, true, false
+	b.floor, b.own, b.written, b.known, b.counting, b.reached = version, own, true, true, true, false
 	if uid != "" {
 		b.pin = uid
 	}
@@ -130,5 +136,5 @@ func (b *barrier) after(version string, uid types.UID) {
 
 // dropFloor forgets the floor, because the server's versions went back.
 func (b *barrier) dropFloor() {
-	b.floor, b.written, b.reached = "", false, false
+	b.floor, b.own, b.written, b.reached = "", "", false, false
 }

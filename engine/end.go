@@ -76,7 +76,9 @@ func (o *object) letGo(leaving []*Waiter, by *worker) {
 		v := w.describe(by)
 		o.source.blindness() // may find that it sees again
 		o.mu.Lock()
-		if w.outcome == nil && !w.again {
+		if now := w.verdictLocked(); !w.again && now.Decisive() { // a hold time has passed meanwhile
+			o.endLocked(w, w.decided(now, o.source.engine.clock.Now()))
+		} else if w.outcome == nil && !w.again {
 			e := w.waitErrorLocked(w.leaving, v)
 			e.Explanation = explanation(v)
 			o.endLocked(w, &outcome{err: e})

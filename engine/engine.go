@@ -196,6 +196,10 @@ func (e *Engine) Register(req Request) (*Waiter, error) {
 	if req.Ref.Name == "" {
 		return nil, fmt.Errorf("registering a wait on %s: the reference has no name", req.Ref)
 	}
+	if strings.Contains(req.Ref.Name+req.Ref.Namespace, "/") {
+		// The informer's store would take it for the key of another object.
+		return nil, fmt.Errorf("registering a wait on %s: a name or namespace holds no slash: give them apart", req.Ref)
+	}
 	source, err := e.source(req.Ref)
 	if err != nil {
 		return nil, fmt.Errorf("registering a wait on %s: %w", req.Ref, err)

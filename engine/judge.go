@@ -37,6 +37,9 @@ func (o *object) plan(s sighting) (jobs []job, stale, unordered bool) {
 	defer o.mu.Unlock()
 	ref := o.ref()
 	for w := range o.all() {
+		if w.begun && !w.gone && int32(s.seq-w.begunAt) > 0 {
+			w.barrier.look() // delivered after Wait was called, although its own look is still to come
+		}
 		order := w.barrier.order(s.version)
 		stale, unordered = stale || order == below, unordered || order == unknown
 		presence, admission := w.barrier.admit(s)

@@ -23,6 +23,7 @@ type object struct {
 	parked    *pass      // handed on to the lane of a slow predicate
 	waiters   *Waiter    // newest first
 	unseen    int        // waiters that wait for the cache to catch up
+	delivered uint32     // how many sightings were delivered so far; it may wrap
 }
 
 // ref returns the reference of the object, without a UID.
@@ -35,6 +36,8 @@ func (o *object) deliver(sightings ...sighting) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, s := range sightings {
+		o.delivered++
+		s.seq = o.delivered
 		if n := len(o.inbox); n > 0 && s.mergesInto(o.inbox[n-1]) {
 			o.inbox[n-1] = s
 			if observer := o.source.engine.observer; observer != nil {

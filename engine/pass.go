@@ -1,7 +1,5 @@
 package engine
 
-import "k8s.io/apimachinery/pkg/types"
-
 // pass is one run through an object's mailbox: what it holds is judged in order,
 // then the store is looked at if asked to, then those go who are leaving. The
 // store is never behind what was delivered, so the look comes last.
@@ -85,7 +83,7 @@ func (o *object) step(p *pass) bool {
 		s := p.inbox[0]
 		p.inbox = p.inbox[1:]
 		if s.via == viaTombstone {
-			o.lookNow(p, s.uid, viaTombstone)
+			o.lookNow(p, sighting{uid: s.uid, via: viaTombstone, seq: s.seq})
 		} else {
 			o.planPass(p, s)
 		}
@@ -95,7 +93,7 @@ func (o *object) step(p *pass) bool {
 	case p.look:
 		p.look = false
 		o.startLooking()
-		o.lookNow(p, "", viaStore)
+		o.lookNow(p, sighting{via: viaStore})
 	case !p.settled:
 		p.settled = true
 		o.settle(p)
@@ -117,9 +115,9 @@ func (o *object) planPass(p *pass, s sighting) {
 	p.seen, p.jobs, p.stale = s, jobs, stale && !s.fromStore()
 }
 
-// lookNow plans what is to be judged of what the store holds. gone is the UID
-// that a tombstone named.
-func (o *object) lookNow(p *pass, gone types.UID, via via) {
+// lookNow plans what is to be judged of what the store holds. why says what asked
+// for the look: of a tombstone also its place, and the UID that it named.
+func (o *object) lookNow(p *pass, why sighting) {
 	s, ok := o.source.lookAt(o.key)
 	if !ok {
 		o.mu.Lock()
@@ -131,9 +129,9 @@ func (o *object) lookNow(p *pass, gone types.UID, via via) {
 		o.mu.Unlock()
 		return
 	}
-	s.via = via
+	s.via, s.seq = why.via, why.seq
 	if !s.present() {
-		s.uid = gone
+		s.uid = why.uid
 	}
 	o.planPass(p, s)
 }

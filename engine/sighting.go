@@ -24,7 +24,8 @@ type sighting struct {
 	version  string
 	at       time.Time // when it reached the engine
 	via      via
-	replaced bool // absent because an object of another UID was delivered in its place
+	seq      uint32 // its place among what was delivered of the object
+	replaced bool   // absent because an object of another UID was delivered in its place
 }
 
 func (s sighting) present() bool { return s.object != nil }

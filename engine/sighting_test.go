@@ -102,7 +102,7 @@ func TestBarrier_Admit(t *testing.T) {
 		{"after, absent below", after("20", "u1"), absent("", "19", viaStore), 0, unseen},
 		{"after, tombstone below", after("20", "u1"), absent("u1", "19", viaTombstone), 0, unseen},
 		{"after, deleted", after("20", "u1"), absent("u1", "21", viaEvent), Deleted, admitted},
-		{"after, deleted below", after("20", "u1"), absent("u0", "19", viaEvent), 0, dropped},
+		{"after, deleted below", after("20", "u1"), absent("u0", "19", viaEvent), 0, lookup},
 		{"after, another deleted above", after("20", "u1"), absent("u0", "21", viaEvent), 0, lookup},
 		{"after, other below", after("20", "u1"), present("u0", "19", viaStore), 0, dropped},
 		{"after, other at", after("20", "u1"), present("u0", "20", viaStore), 0, dropped},

@@ -84,7 +84,10 @@ func (s *source) unseenObjects() []*object {
 // tick looks at the store again for everyone who waits for the cache.
 func (s *source) tick() {
 	s.unseenMu.Lock()
-	s.unseenTimer = nil
+	if s.unseenTimer != nil {
+		s.unseenTimer.Stop() // another, made after this tick was due
+		s.unseenTimer = nil
+	}
 	if len(s.unseen) > 0 {
 		s.unseenTimer = s.engine.afterFunc(unseenInterval, s.tick)
 	}

@@ -39,9 +39,10 @@ type Waiter struct {
 	holds   []running
 	timer   clock.Timer // for the next hold time that passes, or the next retry
 
-	begun   bool  // Wait or Done was called; they look when the object is next processed
-	gone    bool  // the server itself said that there is no such object; not judged yet
-	leaving error // why a Wait that is on its way out ends, once the newest was judged
+	begun   bool   // Wait or Done was called; they look at the next look or delivery
+	begunAt uint32 // what had been delivered of the object by then (object.delivered)
+	gone    bool   // the server itself said that there is no such object; not judged yet
+	leaving error  // why a Wait that is on its way out ends, once the newest was judged
 	timeout timeout
 	epoch   uint32 // raised when barrier or last change under an evaluation that runs
 
@@ -160,7 +161,7 @@ func (w *Waiter) begin() <-chan struct{} {
 		}
 	}
 	if w.outcome == nil && !w.begun {
-		w.begun = true
+		w.begun, w.begunAt = true, o.delivered
 		w.timeout.arm(w)
 		o.look = true
 		o.scheduleLocked()

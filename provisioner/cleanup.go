@@ -50,7 +50,8 @@ func creationFailed(result *engine.Result, err error) (*v1beta2.AzVolume, bool) 
 		return nil, false
 	}
 	volume, ok := result.Peek().(*v1beta2.AzVolume)
-	return volume, ok && volume.Status.State == v1beta2.VolumeCreationFailed && volume.DeletionTimestamp == nil
+	return volume, ok && volume.Status.State == v1beta2.VolumeCreationFailed && volume.DeletionTimestamp == nil &&
+		volume.Status.Detail == nil // with a detail there is a disk, whatever the state says
 }
 
 // final reports whether callers take the code as the end of the operation, and
@@ -84,7 +85,8 @@ func (p *Provisioner) cleanUp(ctx context.Context, failed *v1beta2.AzVolume) {
 			switch {
 			case getErr != nil:
 				err = getErr
-			case current == nil || current.UID != failed.UID || current.DeletionTimestamp != nil || current.Status.State != v1beta2.VolumeCreationFailed:
+			case current == nil || current.UID != failed.UID || current.DeletionTimestamp != nil ||
+				current.Status.State != v1beta2.VolumeCreationFailed || current.Status.Detail != nil:
 				return // gone, or no longer a failed creation
 			default:
 				version, backOff = current.ResourceVersion, firstPause<<(try-1)

@@ -66,6 +66,8 @@ func azVolume(uid, version string, state v1beta2.VolumeState) *v1beta2.AzVolume 
 // C2–C4: the clean-up deletes the very object that failed, and gives up.
 func TestC2_C3_C4_CleanUp(t *testing.T) {
 	failed := azVolume("a", "1", v1beta2.VolumeCreationFailed)
+	withDisk := azVolume("a", "2", v1beta2.VolumeCreationFailed)
+	withDisk.Status.Detail = &v1beta2.AzVolumeStatusDetail{VolumeID: "id"}
 	for _, row := range []struct {
 		name    string
 		now     *v1beta2.AzVolume
@@ -78,6 +80,7 @@ func TestC2_C3_C4_CleanUp(t *testing.T) {
 		{"gone", nil, nil, []string{"a/1"}, false, 0},
 		{"finalizer taken since", azVolume("a", "2", v1beta2.VolumeCreationFailed), nil, []string{"a/1", "a/2"}, false, time.Second},
 		{"started again", azVolume("a", "2", v1beta2.VolumePending), nil, []string{"a/1"}, true, 0},
+		{"has a disk after all", withDisk, nil, []string{"a/1"}, true, 0},
 		{"made anew", azVolume("b", "2", v1beta2.VolumeCreationFailed), nil, []string{"a/1"}, true, 0},
 		{"C4 for ever", failed, errors.New("refused"), []string{"a/1", "a/1", "a/1", "a/1"}, true, cleanUpWithin},
 	} {

@@ -30,7 +30,15 @@ func (p *Provisioner) DeleteVolume(ctx context.Context, volumeID string) error {
 	}
 	defer release()
 
-	volume, err := p.findVolume(ctx, id)
+	volume := p.cachedVolume(id.objectName())
+	// What the cache holds will do for a write, which the server refuses if it is
+	// old. It won't do for a mere wait: the end of an AzVolume that was long gone
+	// says nothing about one that has taken its name.
+	if volume == nil || !isVolume(volume, id) || unsettled(volume) || volume.DeletionTimestamp != nil && deleteUnderWay(volume) {
+		if volume, err = p.findLiveVolume(ctx, id); err != nil {
+			return err
+		}
+	}
 	for err == nil && volume != nil {
 		if volume, err = p.settled(ctx, volume); err != nil || volume == nil {
 			return err
@@ -70,6 +78,10 @@ func (p *Provisioner) settled(ctx context.Context, volume *v1beta2.AzVolume) (*v
 	if !ok {
 		return nil, newError(codes.Internal, "%s: the engine ended on %T", OperationVolumeSettled, result.Peek())
 	}
+	if unsettled(settled) {
+		return nil, newError(codes.Unavailable, "predicate %s says Done of an AzVolume in state %q: correct the predicate and call again",
+			result.Verdict.Predicate, settled.Status.State)
+	}
 	return settled, nil
 }
 
@@ -98,7 +110,7 @@ func (p *Provisioner) checkUnused(volume *v1beta2.AzVolume, id VolumeID) error {
 // decision to delete it must be made anew, it returns that object instead.
 func (p *Provisioner) deleteVolume(ctx context.Context, volume *v1beta2.AzVolume, id VolumeID) (anew *v1beta2.AzVolume, err error) {
 	var marked types.UID // of the object that carries our request
-	_, err = p.waitForVolume(ctx, OperationDeleteVolume, volume.Name, nil, func(ctx context.Context) (*v1beta2.AzVolume, error) {
+	result, err := p.waitForVolume(ctx, OperationDeleteVolume, volume.Name, nil, func(ctx context.Context) (*v1beta2.AzVolume, error) {
 		return write(ctx, p.clock, "delete AzVolume "+p.namespace+"/"+volume.Name, volume,
 			func(ctx context.Context, current *v1beta2.AzVolume) (*v1beta2.AzVolume, error) {
 				switch {
@@ -124,8 +136,11 @@ func (p *Provisioner) deleteVolume(ctx context.Context, volume *v1beta2.AzVolume
 			},
 			func(ctx context.Context) (*v1beta2.AzVolume, error) { return p.liveVolume(ctx, volume.Name) })
 	})
-	if anew != nil {
+	switch {
+	case anew != nil:
 		return anew, nil
+	case err == nil && !result.Absent:
+		return nil, newError(codes.Unavailable, "predicate %s says Done of an AzVolume that is still there: correct the predicate and call again", result.Verdict.Predicate)
 	}
 	return nil, err
 }
@@ -134,13 +149,11 @@ func (p *Provisioner) deleteVolume(ctx context.Context, volume *v1beta2.AzVolume
 // what an earlier try has left: the other side starts only from a healthy state.
 // While it is deleting already there is nothing to write.
 func (p *Provisioner) requestDelete(ctx context.Context, current *v1beta2.AzVolume) (*v1beta2.AzVolume, error) {
-	status := current.Status
-	requested := status.Annotation[v1beta2.StatusVolumeDeleteRequest] == v1beta2.CloudDeleteVolume
-	if status.State == v1beta2.VolumeDeleting || requested && status.State == v1beta2.VolumeCreated && status.Error == nil {
+	if deleteUnderWay(current) {
 		return current, nil
 	}
 	changed := current.DeepCopy()
-	changed.Status.Annotation = maps.Clone(status.Annotation)
+	changed.Status.Annotation = maps.Clone(current.Status.Annotation)
 	if changed.Status.Annotation == nil {
 		changed.Status.Annotation = map[string]string{}
 	}
@@ -148,4 +161,11 @@ func (p *Provisioner) requestDelete(ctx context.Context, current *v1beta2.AzVolu
 	changed.Status.Error = nil
 	changed.Status.State = v1beta2.VolumeCreated
 	return p.volumes.UpdateStatus(ctx, changed, metav1.UpdateOptions{})
+}
+
+// deleteUnderWay reports whether the status asks for nothing but what is wanted.
+func deleteUnderWay(volume *v1beta2.AzVolume) bool {
+	status := volume.Status
+	requested := status.Annotation[v1beta2.StatusVolumeDeleteRequest] == v1beta2.CloudDeleteVolume
+	return status.State == v1beta2.VolumeDeleting || requested && status.State == v1beta2.VolumeCreated && status.Error == nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/grpc/codes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/ktesting"
@@ -76,7 +77,7 @@ func (h *harness) another() *harness {
 	return process
 }
 
-func (h *harness) start(cluster *clustertest.Cluster) {
+func (h *harness) start(cluster interface{ Config() *rest.Config }) {
 	h.Helper()
 	config := cluster.Config()
 	config.QPS = -1

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -24,7 +25,7 @@ var dynamicName = regexp.MustCompile(`^pvc-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]
 // whole name. Equal names give equal disk names, so that a repeated request finds
 // its volume. Safe for concurrent use.
 func DiskName(requested string) string {
-	if len(requested) <= maxDiskName && isObjectName(strings.ToLower(requested)) {
+	if len(requested) <= maxDiskName && isASCII(requested) && isObjectName(strings.ToLower(requested)) {
 		return requested
 	}
 	return hashed(sanitize(requested), maxDiskName, "volume", requested)
@@ -63,6 +64,12 @@ func labelValue(value string) string {
 		return value
 	}
 	return hashed(sanitize(value), validation.LabelValueMaxLength, "label", value)
+}
+
+// isASCII: a few other letters have a lower-case form that is one of a to z, such
+// as the Kelvin sign's.
+func isASCII(name string) bool {
+	return strings.IndexFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) < 0
 }
 
 func isObjectName(name string) bool {

@@ -21,6 +21,8 @@ func TestC27_C29_DiskName(t *testing.T) {
 		{"-a", ""},
 		{"a..b", ""},
 		{"a/b", ""},
+		{"pvc-\u212a", ""}, // the Kelvin sign, whose lower case is k
+		{"pvc-\u0130", ""}, // the Turkish İ, whose lower case is i
 		{long, ""},
 		{strings.Repeat("é", 300), ""},
 	} {
@@ -31,11 +33,14 @@ func TestC27_C29_DiskName(t *testing.T) {
 		if got != DiskName(row.requested) {
 			t.Errorf("%q isn't mapped alike twice", row.requested)
 		}
+		if got != row.want && !isASCII(got) {
+			t.Errorf("%q became %q", row.requested, got)
+		}
 		if errs := validation.IsDNS1123Subdomain(objectName(got)); len(errs) != 0 || len(got) > maxDiskName {
 			t.Errorf("%q became %q, which no object can have: %v", row.requested, got, errs)
 		}
 	}
-	distinct(t, DiskName, "my_data", "my-data", "my.data", "my__data", "my data", long, long+"c", strings.Repeat("a", 62)+"_b")
+	distinct(t, DiskName, "my_data", "my-data", "my.data", "my__data", "my data", "a\u212a", "ak", long, long+"c", strings.Repeat("a", 62)+"_b")
 }
 
 func distinct(t *testing.T, name func(string) string, inputs ...string) {

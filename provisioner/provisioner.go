@@ -96,6 +96,7 @@ type Provisioner struct {
 	observer  Observer
 
 	busy       keyed.Lock
+	claims     claims
 	background background
 }
 

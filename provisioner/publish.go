@@ -37,6 +37,13 @@ func (p *Provisioner) Publish(ctx context.Context, request PublishRequest) (map[
 	}
 	defer release()
 
+	if !multiNode(request.Capability.AccessMode) {
+		release, holder := p.claims.claim(id.objectName(), request.NodeID)
+		if release == nil {
+			return nil, newError(codes.FailedPrecondition, "volume %s is being published to node %s, and may only be on one at a time", id, holder)
+		}
+		defer release()
+	}
 	if err := p.checkPublishable(ctx, id, request); err != nil {
 		return nil, err
 	}
@@ -144,7 +151,7 @@ func unpublishable(existing *v1beta2.AzVolumeAttachment, request PublishRequest,
 	case detachRequested(existing):
 		return newError(codes.Aborted, "AzVolumeAttachment %s is being detached (state %q, requested by %q), call again when it is gone",
 			where, existing.Status.State, existing.Status.Annotation[v1beta2.StatusVolumeDetachRequest])
-	case replica && (existing.Status.Error != nil || existing.Status.State == v1beta2.AttachmentFailed):
+	case replica && existing.Status.State == v1beta2.AttachmentFailed: // an error beside another state is an old one
 		return newError(codes.Aborted, "AzVolumeAttachment %s is a failed replica that is going to be deleted, call again when it is gone", where)
 	case !replica && !maps.Equal(existing.Spec.VolumeContext, request.VolumeContext): // nil equals empty
 		return newError(codes.AlreadyExists, "AzVolumeAttachment %s exists with another volume context", where)

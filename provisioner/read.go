@@ -62,6 +62,11 @@ func (p *Provisioner) findVolume(ctx context.Context, id VolumeID) (*v1beta2.AzV
 	if volume != nil && isVolume(volume, id) {
 		return volume, nil
 	}
+	return p.findLiveVolume(ctx, id)
+}
+
+// findLiveVolume is findVolume without the cache.
+func (p *Provisioner) findLiveVolume(ctx context.Context, id VolumeID) (*v1beta2.AzVolume, error) {
 	volume, err := p.liveVolume(ctx, id.objectName())
 	if err != nil || volume == nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"google.golang.org/grpc/codes"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
@@ -49,19 +50,35 @@ func (p *Provisioner) Unpublish(ctx context.Context, volumeID, nodeID string) er
 // findAttachment returns the attachment of the pair, nil if there is none: an
 // absence in the cache is confirmed by one GET.
 func (p *Provisioner) findAttachment(ctx context.Context, id VolumeID, nodeID string) (*v1beta2.AzVolumeAttachment, error) {
-	name := p.attachmentNameFor(id, nodeID)
-	attachment := p.cachedAttachment(name)
-	if attachment == nil || !isAttachment(attachment, id, nodeID) {
-		var err error
-		if attachment, err = p.liveAttachment(ctx, name); err != nil || attachment == nil {
+	names := []string{p.attachmentNameFor(id, nodeID)}
+	if attachment := p.cachedAttachment(names[0]); attachment != nil && isAttachment(attachment, id, nodeID) && calling(attachment) {
+		return attachment, nil
+	}
+	if plain := plainAttachmentName(id.DiskName, nodeID); plain != names[0] && isObjectName(plain) {
+		names = append(names, plain) // others may have made it, and the cache may lag
+	}
+	for _, name := range names {
+		attachment, err := p.liveAttachment(ctx, name)
+		switch {
+		case err != nil:
 			return nil, err
+		case attachment == nil:
+		case isAttachment(attachment, id, nodeID):
+			return attachment, nil
+		default:
+			klog.FromContext(ctx).Info("The AzVolumeAttachment of this name is for another volume or node", "azVolumeAttachment", klog.KObj(attachment))
 		}
 	}
-	if !isAttachment(attachment, id, nodeID) {
-		klog.FromContext(ctx).Info("The AzVolumeAttachment of this name is for another volume or node", "azVolumeAttachment", klog.KObj(attachment))
-		return nil, nil
-	}
-	return attachment, nil
+	return nil, nil
+}
+
+// calling reports whether the attachment calls for a write, for which a cached
+// one will do: the server refuses it if it is old. It won't do for a mere wait:
+// the end of an attachment that was long gone says nothing about one that has
+// taken its name.
+func calling(attachment *v1beta2.AzVolumeAttachment) bool {
+	_, differs := detachRequest(attachment)
+	return differs && attachment.Status.State != v1beta2.AttachmentAttaching
 }
 
 // demotable reports whether the attachment may stay as a replica: its attach
@@ -129,7 +146,7 @@ func (p *Provisioner) attachSettled(ctx context.Context, attachment *v1beta2.AzV
 // detach requests the detach and waits until the attachment is gone.
 func (p *Provisioner) detach(ctx context.Context, attachment *v1beta2.AzVolumeAttachment, id VolumeID) error {
 	name, nodeID := attachment.Name, attachment.Spec.NodeName
-	_, err := p.waitForAttachment(ctx, OperationUnpublishVolume, name, nil, func(ctx context.Context) (*v1beta2.AzVolumeAttachment, error) {
+	result, err := p.waitForAttachment(ctx, OperationUnpublishVolume, name, nil, func(ctx context.Context) (*v1beta2.AzVolumeAttachment, error) {
 		return write(ctx, p.clock, "request the detach of AzVolumeAttachment "+p.namespace+"/"+name, attachment,
 			func(ctx context.Context, current *v1beta2.AzVolumeAttachment) (*v1beta2.AzVolumeAttachment, error) {
 				if current == nil || !isAttachment(current, id, nodeID) {
@@ -143,6 +160,9 @@ func (p *Provisioner) detach(ctx context.Context, attachment *v1beta2.AzVolumeAt
 			},
 			func(ctx context.Context) (*v1beta2.AzVolumeAttachment, error) { return p.liveAttachment(ctx, name) })
 	})
+	if err == nil && !result.Absent {
+		return newError(codes.Unavailable, "predicate %s says Done of an AzVolumeAttachment that is still there: correct the predicate and call again", result.Verdict.Predicate)
+	}
 	return err
 }
 

@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/donewhen/donewhen/provisioner/azuredisk/v1beta2"
 )
 
 // remove takes away what the demo has made in somebody else's cluster. nodeID
-// names the AzDriverNode that the driver has made.
-func (c *cluster) remove(ctx context.Context, nodeID string) error {
+// names the AzDriverNode that the driver has made. CRDs that others use by now
+// stay, and say is told: their objects would go with them.
+func (c *cluster) remove(ctx context.Context, nodeID string, say func(string, ...any)) error {
 	var errs []error
 	gone := func(what string, err error) {
 		if err != nil && !apierrors.IsNotFound(err) {
@@ -26,10 +31,36 @@ func (c *cluster) remove(ctx context.Context, nodeID string) error {
 	if c.madeNamespace {
 		gone("namespace "+c.namespace, c.core.CoreV1().Namespaces().Delete(ctx, c.namespace, metav1.DeleteOptions{}))
 	}
+	if len(c.madeCRDs) == 0 {
+		return errors.Join(errs...)
+	}
+	switch user, err := c.crdUser(ctx); {
+	case err != nil:
+		return errors.Join(append(errs, fmt.Errorf("the CRDs stay (%s): %w", strings.Join(c.madeCRDs, ", "), err))...)
+	case user != "":
+		say("the CRDs stay (%s): others use them, for %s", strings.Join(c.madeCRDs, ", "), user)
+		return errors.Join(errs...)
+	}
 	for _, crd := range c.madeCRDs {
 		gone("CRD "+crd, c.dynamic.Resource(crdResource()).Delete(ctx, crd, metav1.DeleteOptions{}))
 	}
 	return errors.Join(errs...)
+}
+
+// crdUser returns some object of the CRDs' kinds, wherever it is; empty if there
+// is none.
+func (c *cluster) crdUser(ctx context.Context) (string, error) {
+	for _, resource := range []schema.GroupVersionResource{v1beta2.AzDriverNodes(), v1beta2.AzVolumes(), v1beta2.AzVolumeAttachments()} {
+		list, err := c.dynamic.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
+		switch {
+		case apierrors.IsNotFound(err): // the CRD isn't there
+		case err != nil:
+			return "", fmt.Errorf("see whether others use them: %w", err)
+		case len(list.Items) > 0:
+			return resource.Resource + " " + list.Items[0].GetNamespace() + "/" + list.Items[0].GetName(), nil
+		}
+	}
+	return "", nil
 }
 
 // forceObjects removes volumes and attachments that were left half-way: nobody

@@ -80,10 +80,10 @@ func Run(ctx context.Context, opts Options) (err error) {
 	if err := d.cluster.prepare(ctx); err != nil {
 		return interruption(ctx, err)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if err := d.start(ctx); err != nil {
-		return interruption(ctx, err)
+	if err := d.start(running); err != nil {
+		return interruption(running, err)
 	}
 	started = true
 	for _, p := range []*process{d.simulator, d.driver} {
@@ -91,11 +91,11 @@ func Run(ctx context.Context, opts Options) (err error) {
 			select {
 			case <-p.done:
 				cancel(p.endedOnce())
-			case <-ctx.Done():
+			case <-running.Done():
 			}
 		}()
 	}
-	return interruption(ctx, d.blame(ctx, d.run(ctx)))
+	return interruption(running, d.blame(running, d.run(running)))
 }
 
 // blame gives a process that ends the time to have ended: calls fail a little
@@ -204,7 +204,7 @@ func (d *demo) cleanUp(ctx context.Context) error {
 	}
 	if d.cluster != nil {
 		if d.cluster.server == nil {
-			errs = append(errs, d.cluster.remove(ctx, nodeID))
+			errs = append(errs, d.cluster.remove(ctx, nodeID, d.progress.say))
 		}
 		errs = append(errs, d.cluster.stop())
 	}
@@ -251,7 +251,7 @@ func (d *demo) sayKept() {
 	fmt.Fprintf(out, "  CSI socket   %s\n", d.socket)
 	fmt.Fprintf(out, "  metrics      http://%s/metrics\n", d.metricsAddress)
 	fmt.Fprintf(out, "  logs         %s, %s\n", d.driver.log, d.simulator.log)
-	stop := fmt.Sprintf("kill %s && rm -r %s", strings.Join(pids, " "), d.dir)
+	stop := fmt.Sprintf("kill %s; sleep 2; rm -rf %s", strings.Join(pids, " "), d.dir)
 	if d.cluster.server != nil {
 		stop += " " + d.cluster.server.Dir()
 	}

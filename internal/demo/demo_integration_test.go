@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,6 +48,7 @@ func TestDemo(t *testing.T) {
 	for name, test := range map[string]func(*world){
 		"Completes":             completes,
 		"Interrupted":           interrupted,
+		"Keeps":                 keeps,
 		"RefusesNamespaceInUse": refusesNamespaceInUse,
 	} {
 		t.Run(name, func(t *testing.T) { test(newWorld(t, programs)) })
@@ -129,6 +131,35 @@ func completes(w *world) {
 		}
 	}
 	w.expectNothingLeft()
+}
+
+// keeps: with --keep everything goes on, and ends by the command that it prints.
+func keeps(w *world) {
+	t := w.t
+	output, err := w.demo("--volumes", "1", "--latency-scale", "0", "--keep").Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	kept := map[string]string{}
+	for line := range strings.Lines(string(output)) {
+		for _, key := range []string{"CSI socket", "to stop it"} {
+			if value, found := strings.CutPrefix(strings.TrimSpace(line), key); found {
+				kept[key] = strings.TrimSpace(value)
+			}
+		}
+	}
+	connection, err := (&net.Dialer{}).DialContext(t.Context(), "unix", kept["CSI socket"])
+	if err != nil {
+		t.Errorf("the driver no longer serves: %v", err)
+	} else {
+		connection.Close()
+	}
+	if output, err := exec.CommandContext(t.Context(), "/bin/sh", "-c", kept["to stop it"]).CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", kept["to stop it"], err, output)
+	}
+	if files, err := os.ReadDir(w.temp); err != nil || len(files) > 0 {
+		t.Errorf("temporary files left: %v, error %v", files, err)
+	}
 }
 
 // interrupted: an interrupt in the middle of it ends everything and takes away what was made.

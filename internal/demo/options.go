@@ -92,9 +92,6 @@ func findDriver(given, executable string) (string, error) {
 	return "", fmt.Errorf("%s is neither beside %s nor in the PATH: run make build, or name it with --driver", driverProgram, executable)
 }
 
-// external says that the cluster is somebody else's.
-func (o *Options) external() bool { return o.Kubeconfig != "" || o.InCluster }
-
 // tempDir makes the demo's directory. The path of a unix socket is short, so a
 // long TMPDIR won't do.
 func tempDir() (string, error) {

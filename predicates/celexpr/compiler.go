@@ -40,6 +40,13 @@ func NewCompiler() (*Compiler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build the CEL environment: %w", err)
 	}
+	guards, err := guarded(libraries)
+	if err != nil {
+		return nil, fmt.Errorf("build the CEL environment: %w", err)
+	}
+	if libraries, err = libraries.Extend(guards...); err != nil {
+		return nil, fmt.Errorf("build the CEL environment: guard functions: %w", err)
+	}
 	base, err := libraries.Extend(
 		cel.CustomTypeProvider(&conditionProvider{Provider: libraries.CELTypeProvider()}),
 		conditionFunction(),

@@ -15,8 +15,9 @@ import (
 	"github.com/donewhen/donewhen/predicates"
 )
 
-// suiteLine finds, without reading the YAML, files that may hold a Suite.
-var suiteLine = regexp.MustCompile(`\bkind["']?\s*:\s*["']?Suite\b`)
+// suiteLine finds, without reading the YAML, files that may hold a Suite, also a
+// misspelt one: to leave that out would pass for success.
+var suiteLine = regexp.MustCompile(`(?i)\bkind["']?\s*:\s*["']?suit`)
 
 // Files finds the suites in the files and directories, loads the sets that they
 // name and runs them. In a directory, every *.yaml and *.yml file with a Suite
@@ -121,6 +122,8 @@ func find(report *Report, paths []string) []string {
 		case !info.IsDir():
 			add(path)
 		default:
+			// With a separator behind it, a symbolic link to a directory is followed.
+			path += string(filepath.Separator)
 			err := filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
 				if err != nil {
 					report.Problems = append(report.Problems, unreadable(file, err))
@@ -148,7 +151,7 @@ func skipped(name string) bool {
 }
 
 func mayHoldSuites(report *Report, file string) bool {
-	if extension := filepath.Ext(file); extension != ".yaml" && extension != ".yml" {
+	if extension := strings.ToLower(filepath.Ext(file)); extension != ".yaml" && extension != ".yml" {
 		return false
 	}
 	if info, err := os.Stat(file); err == nil && info.IsDir() {

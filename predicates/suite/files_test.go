@@ -68,6 +68,29 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// A suite that is left out without a word would pass for success.
+func TestNoSuiteIsLeftOutSilently(t *testing.T) {
+	tree(t, map[string]string{
+		"p.yaml": set, "a_test.yaml": oneSuite, "b_test.YAML": oneSuite,
+		"c_test.yaml":     strings.Replace(oneSuite, "kind: Suite", "kind: suite", 1),
+		"d_test.yaml":     strings.Replace(oneSuite, "kind: Suite", "kind: Suit", 1),
+		"real/p.yaml":     set,
+		"real/e_test.yml": oneSuite,
+	})
+	if err := os.Symlink("real", "link"); err != nil {
+		t.Fatal(err)
+	}
+	files, problems := ran(NewRunner(operations()).Files(t.Context(), ".", "link"))
+	if diff := cmp.Diff([]string{"a_test.yaml", "b_test.YAML", "real/e_test.yml", "link/e_test.yml"}, files); diff != "" {
+		t.Errorf("ran (- want, + got):\n%s", diff)
+	}
+	for _, want := range []string{`c_test.yaml:2:7: unknown kind "suite"`, `d_test.yaml:2:7: unknown kind "Suit"`} {
+		if !strings.Contains(problems, want) {
+			t.Errorf("no problem says %q; all:\n%s", want, problems)
+		}
+	}
+}
+
 // What can't be loaded is said once, and doesn't keep the rest from running.
 func TestFilesProblems(t *testing.T) {
 	tree(t, map[string]string{

@@ -3,7 +3,6 @@ package csi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"runtime/debug"
 	"slices"
@@ -32,7 +31,9 @@ func intercept(logger klog.Logger, observe CallObserver) grpc.UnaryServerInterce
 		started := time.Now()
 		defer func() {
 			if cause := recover(); cause != nil {
-				response, err = nil, fmt.Errorf("panic: %v", cause)
+				// Not Internal: the operation may be running, and a final code would
+				// have the caller forget it.
+				response, err = nil, status.Errorf(codes.Unavailable, "panic: %v; the operation may go on, call again", cause)
 				logger.Error(err, "The call panicked", "stack", string(debug.Stack()))
 			}
 			took := time.Since(started)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -23,11 +24,19 @@ func Listen(ctx context.Context, endpoint string) (net.Listener, error) {
 		return nil, err
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
-	if err != nil {
-		return nil, fmt.Errorf("listen on the CSI socket %s: %w", path, err)
+	switch {
+	case err == nil:
+		return listener, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("listen on the CSI socket %s: there is no directory %s: make it, or give another --endpoint", path, filepath.Dir(path))
+	case len(path) > safeSocketPath:
+		return nil, fmt.Errorf("listen on the CSI socket %s: %w: its path has %d characters, give a shorter --endpoint", path, err, len(path))
 	}
-	return listener, nil
+	return nil, fmt.Errorf("listen on the CSI socket %s: %w", path, err)
 }
+
+// safeSocketPath is how long a socket's path may be on every Unix.
+const safeSocketPath = 103
 
 func socketPath(endpoint string) (string, error) {
 	path, found := strings.CutPrefix(endpoint, "unix:")

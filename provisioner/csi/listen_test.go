@@ -39,5 +39,13 @@ func TestListen(t *testing.T) {
 			t.Errorf("%q was accepted", endpoint)
 		}
 	}
+	for endpoint, want := range map[string]string{
+		filepath.Join(dir, "nowhere", "csi.sock"):    "no directory " + filepath.Join(dir, "nowhere"),
+		filepath.Join(dir, strings.Repeat("x", 120)): "give a shorter --endpoint",
+	} {
+		if _, err := Listen(t.Context(), endpoint); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q in it", err, want)
+		}
+	}
 	exists(t, path, true)
 }

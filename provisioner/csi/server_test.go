@@ -241,7 +241,7 @@ func TestPanicEndsTheCallOnly(t *testing.T) {
 	s := serve(t, fake)
 	request := &csipb.CreateVolumeRequest{Name: "v", VolumeCapabilities: []*csipb.VolumeCapability{mount(writer)}}
 	_, err := csipb.NewControllerClient(s).CreateVolume(t.Context(), request)
-	if status.Code(err) != codes.Internal {
+	if status.Code(err) != codes.Unavailable { // a final code would leak the disk that may be in the making
 		t.Errorf("panic: %v", err)
 	}
 	fake.panics = false

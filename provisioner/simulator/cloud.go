@@ -188,6 +188,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 func (c *Cloud) adopt(volumes []*v1beta2.AzVolume, attachments []*v1beta2.AzVolumeAttachment) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	adopted := map[string]*disk{} // of a disk that it knows the cloud knows the attachments too
 	for _, volume := range volumes {
 		detail := volume.Status.Detail
 		if detail == nil || c.disks[strings.ToLower(detail.VolumeID)] != nil {
@@ -197,15 +198,20 @@ func (c *Cloud) adopt(volumes []*v1beta2.AzVolume, attachments []*v1beta2.AzVolu
 		if err != nil {
 			shares = 1
 		}
-		c.disks[strings.ToLower(detail.VolumeID)] = &disk{
+		key := strings.ToLower(detail.VolumeID)
+		adopted[key] = &disk{
 			id: detail.VolumeID, capacity: detail.CapacityBytes, maxShares: shares, luns: map[string]int{},
 		}
+		c.disks[key] = adopted[key]
 	}
 	for _, attachment := range attachments {
-		d := c.disks[strings.ToLower(attachment.Spec.VolumeID)]
+		d := adopted[strings.ToLower(attachment.Spec.VolumeID)]
 		lun, ok := knownLUN(attachment)
 		if d == nil || !ok || attachment.Status.State == v1beta2.AttachmentFailed {
 			continue
+		}
+		if detachRequested(attachment) && attachment.DeletionTimestamp != nil {
+			continue // detached: the object is deleted after that
 		}
 		node := strings.ToLower(attachment.Spec.NodeName)
 		if _, attached := d.luns[node]; !attached && c.luns[node][lun] == "" {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -183,14 +184,42 @@ func TestAdopt(t *testing.T) {
 			}},
 		}
 	}
+	detached := attachment("n3", v1beta2.AttachmentDetaching)
+	detached.Status.Annotation = map[string]string{v1beta2.StatusVolumeDetachRequest: "x"}
+	detached.DeletionTimestamp = &metav1.Time{Time: time.Now()}
 	cloud := newCloud(t, CloudOptions{})
 	for range 2 { // the second time changes nothing
 		cloud.adopt([]*v1beta2.AzVolume{volume, testVolume("new", gib, 0, nil)}, []*v1beta2.AzVolumeAttachment{
-			attachment("n1", v1beta2.AttachmentAttached), attachment("n2", v1beta2.AttachmentFailed),
+			attachment("n1", v1beta2.AttachmentAttached), attachment("n2", v1beta2.AttachmentFailed), detached,
 		})
 		want := Inventory{Disks: []string{testDiskID("data")}, Attachments: []string{testDiskID("data") + " on n1 (LUN 3)"}}
 		if diff := cmp.Diff(want, cloud.Inventory()); diff != "" {
 			t.Errorf("inventory (-want +got):\n%s", diff)
 		}
+	}
+}
+
+// The controllers were stopped after a detach, before the object said so: the
+// cloud that outlived them knows better than the object.
+func TestAdoptTakesNothingBack(t *testing.T) {
+	cloud := newCloud(t, CloudOptions{})
+	volume := testVolume("data", gib, 0, nil)
+	volume.Status.Detail = &v1beta2.AzVolumeStatusDetail{VolumeID: testDiskID("data"), CapacityBytes: gib}
+	attachment := &v1beta2.AzVolumeAttachment{
+		Spec: v1beta2.AzVolumeAttachmentSpec{VolumeID: testDiskID("data"), NodeName: "n1"},
+		Status: v1beta2.AzVolumeAttachmentStatus{State: v1beta2.AttachmentDetaching, Detail: &v1beta2.AzVolumeAttachmentStatusDetail{
+			PublishContext: map[string]string{v1beta2.PublishContextLUN: "3"},
+		}},
+	}
+	adopt := func() {
+		cloud.adopt([]*v1beta2.AzVolume{volume}, []*v1beta2.AzVolumeAttachment{attachment})
+	}
+	adopt()
+	if err := cloud.detach(t.Context(), testDiskID("data"), "n1"); err != nil {
+		t.Fatal(err)
+	}
+	adopt()
+	if left := cloud.Inventory().Attachments; len(left) != 0 {
+		t.Errorf("attached again: %v", left)
 	}
 }

@@ -45,14 +45,18 @@ type Fault struct {
 //
 // Unknown keys are errors. Safe for concurrent use.
 func ParseFaults(document []byte) ([]Fault, error) {
-	var faults []Fault
-	listErr := yaml.UnmarshalStrict(document, &faults)
-	if listErr != nil {
-		var fault Fault
-		if err := yaml.UnmarshalStrict(document, &fault); err != nil {
-			return nil, fmt.Errorf("read fault (want {operation: create, code: UNAVAILABLE, …} or a list of those): %w", err)
-		}
-		faults = []Fault{fault}
+	const want = "read fault (want {operation: create, code: UNAVAILABLE, …} or a list of those): %w"
+	var shape any
+	if err := yaml.Unmarshal(document, &shape); err != nil {
+		return nil, fmt.Errorf(want, err)
+	}
+	faults := make([]Fault, 1)
+	var target any = &faults[0]
+	if _, isMap := shape.(map[string]any); !isMap {
+		faults, target = nil, &faults
+	}
+	if err := yaml.UnmarshalStrict(document, target); err != nil {
+		return nil, fmt.Errorf(want, err)
 	}
 	if len(faults) == 0 {
 		return nil, fmt.Errorf("read fault: the document holds none")

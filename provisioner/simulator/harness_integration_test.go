@@ -14,11 +14,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	toolswatch "k8s.io/client-go/tools/watch"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2/ktesting"
 
+	"github.com/donewhen/donewhen/internal/controlplane"
 	"github.com/donewhen/donewhen/internal/controlplane/clustertest"
 	"github.com/donewhen/donewhen/provisioner/azuredisk/client/versioned"
 	"github.com/donewhen/donewhen/provisioner/azuredisk/crds"
@@ -37,6 +39,7 @@ const (
 type world struct {
 	t         *testing.T
 	namespace string
+	config    *rest.Config
 	client    *versioned.Clientset
 	ctx       context.Context
 	history   *history
@@ -45,18 +48,25 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	cluster := clustertest.Shared(t)
+	return newWorldOn(t, cluster.Config(), cluster.Namespace(t))
+}
+
+func newWorldOn(t *testing.T, config *rest.Config, namespace string) *world {
+	t.Helper()
 	manifests, err := crds.All()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster.InstallCRDs(t, manifests...)
-	client, err := versioned.NewForConfig(cluster.Config())
+	if err := controlplane.InstallCRDs(t.Context(), config, manifests...); err != nil {
+		t.Fatal(err)
+	}
+	client, err := versioned.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	t.Cleanup(cancel)
-	w := &world{t: t, namespace: cluster.Namespace(t), client: client, ctx: ctx}
+	w := &world{t: t, namespace: namespace, config: config, client: client, ctx: ctx}
 	w.history = w.watch()
 	return w
 }
@@ -64,7 +74,7 @@ func newWorld(t *testing.T) *world {
 // run starts a simulator with a client of its own and returns how to stop it.
 func (w *world) run(cloud *simulator.Cloud, opts simulator.Options) (stop func()) {
 	w.t.Helper()
-	client, err := versioned.NewForConfig(clustertest.Shared(w.t).Config())
+	client, err := versioned.NewForConfig(w.config)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -3,9 +3,15 @@
 package simulator_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	polling "k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/donewhen/donewhen/internal/controlplane"
+	"github.com/donewhen/donewhen/internal/controlplane/clustertest"
 	"github.com/donewhen/donewhen/provisioner/azuredisk/v1beta2"
 	"github.com/donewhen/donewhen/provisioner/simulator"
 )
@@ -177,4 +183,26 @@ func TestRecovery(t *testing.T) {
 	w.until(detaching, "gone")
 	w.expect("idle", "-", "Creating", "Created 10Gi", "Created 10Gi recovered")
 	expectInventory(t, cloud, 5, 1)
+}
+
+// The API server goes away in the middle of an operation: its end is written
+// once the server is back, and the controllers go on.
+func TestServerRestarts(t *testing.T) {
+	server := clustertest.Own(t, controlplane.Options{})
+	w := newWorldOn(t, server.Config(), "default")
+	w.start("{operation: create, volume: slow, delay: 1s}")
+	w.createVolume("slow", 10*gib)
+	w.until("slow", "Creating")
+	w.check(server.Kill())
+	w.check(server.Restart(w.ctx))
+	created := func(name string) { // a watch from before can't go on over a restart
+		t.Helper()
+		w.check(polling.PollUntilContextTimeout(w.ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+			volume, err := w.client.AzureDiskV1beta2().AzVolumes(w.namespace).Get(ctx, name, metav1.GetOptions{})
+			return err == nil && volume.Status.State == v1beta2.VolumeCreated, nil
+		}))
+	}
+	created("slow")
+	w.createVolume("next", 10*gib)
+	created("next")
 }

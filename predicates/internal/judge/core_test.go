@@ -2,6 +2,7 @@ package judge
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/donewhen/donewhen/engine"
@@ -47,6 +49,20 @@ func TestAbsence(t *testing.T) {
 		}
 		if got := judge.Judge(context.Background(), o); got.Verdict.Decisive() && text(got) != c.want {
 			t.Errorf("%q, %v: Judge: %s", c.predicate, c.presence, text(got))
+		}
+	}
+}
+
+// TestGenerationNumbers: a status that lags isn't judged, whatever Go type its
+// numbers have.
+func TestGenerationNumbers(t *testing.T) {
+	judge := build(t, "  done: 'true'")
+	for _, lagging := range []any{int64(1), 1, int32(1), 1.0, json.Number("1")} {
+		o := engine.Observation{Object: &unstructured.Unstructured{Object: map[string]any{
+			"metadata": map[string]any{"generation": int64(2)}, "status": map[string]any{"observedGeneration": lagging},
+		}}}
+		if v := judge.Judge(t.Context(), o).Verdict; v.Reason != engine.ReasonGenerationLag {
+			t.Errorf("%T: %v, reason %q; want Pending, GenerationLag", lagging, v.Decision, v.Reason)
 		}
 	}
 }

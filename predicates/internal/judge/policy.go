@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -118,13 +119,19 @@ func metadata(object map[string]any) map[string]any {
 	return m
 }
 
-// number reads a JSON number; objects from an API server have int64.
+// number reads a JSON number; objects from an API server have int64. What other
+// programs put into an informer must not make a lagging status look current.
 func number(v any) (int64, bool) {
 	switch n := v.(type) {
 	case int64:
 		return n, true
 	case int:
 		return int64(n), true
+	case int32:
+		return int64(n), true
+	case json.Number:
+		i, err := n.Int64()
+		return i, err == nil
 	case float64:
 		return int64(n), true
 	}
