@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,31 +18,35 @@ import (
 // expects doesn't change unnoticed either.
 func TestScenarios(t *testing.T) {
 	const dir = "testdata/scenarios"
-	runner := NewRunner([]engine.Operation{{
-		Name: "Provision", Kind: "Disk", Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "disks"},
-	}})
 	files, err := filepath.Glob(filepath.Join(dir, "[A-Z]*.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) < 30 {
-		t.Errorf("%d scenarios, want at least 30", len(files))
+	report := NewRunner([]engine.Operation{{
+		Name: "Provision", Kind: "Disk", Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "disks"},
+	}}).Files(t.Context(), files...)
+	for _, p := range report.Problems {
+		t.Error(p)
 	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
-			report := runner.Files(t.Context(), file)
-			if err := report.Err(); err != nil {
-				t.Error(err)
-			}
-			var b strings.Builder
-			for _, s := range report.Suites {
-				for i := range s.Checks {
-					b.WriteString("# " + s.Checks[i].Name + "\n" + strings.Join(s.Checks[i].Trace, "\n") + "\n")
+	if got := len(report.Suites); got != len(files) || got < 30 {
+		t.Fatalf("%d scenarios were played, of %d files; want at least 30", got, len(files))
+	}
+	for i := range report.Suites {
+		s := &report.Suites[i]
+		t.Run(strings.TrimSuffix(filepath.Base(s.File), ".yaml"), func(t *testing.T) {
+			var trace strings.Builder
+			for i := range s.Checks {
+				c := &s.Checks[i]
+				if !c.Passed() {
+					var failure bytes.Buffer
+					writeFailure(&failure, c)
+					t.Errorf("%s:\n%s", c.Name, failure.String())
 				}
+				trace.WriteString("# " + c.Name + "\n" + strings.Join(c.Trace, "\n") + "\n")
 			}
-			golden := strings.TrimSuffix(file, ".yaml") + ".txt"
+			golden := strings.TrimSuffix(s.File, ".yaml") + ".txt"
 			if *update {
-				if err := os.WriteFile(golden, []byte(b.String()), 0o600); err != nil {
+				if err := os.WriteFile(golden, []byte(trace.String()), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -49,7 +54,7 @@ func TestScenarios(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(string(want), b.String()); diff != "" {
+			if diff := cmp.Diff(string(want), trace.String()); diff != "" {
 				t.Errorf("(- %s, + got; -update if it is meant):\n%s", golden, diff)
 			}
 		})
