@@ -66,6 +66,8 @@ const (
 // sight is what a source knows of whether its informer sees.
 type sight struct {
 	blind atomic.Bool
+	hears atomic.Bool // the watch error handler is ours
+	wired atomic.Bool // the informer's requests come through WrapTransport
 
 	mu     sync.Mutex
 	now    Blindness   // while blind
@@ -144,7 +146,9 @@ func (s *source) listens(next cache.WatchErrorHandlerWithContext) {
 	})
 	if err != nil {
 		warn("call Watch before the informer is started", err)
+		return
 	}
+	s.sight.hears.Store(true)
 }
 
 // failing takes note that a list or watch has failed.
@@ -289,14 +293,20 @@ func (s *source) lookForProgress() {
 		return
 	}
 	seen := s.progressNow()
-	e, g := s.engine, &s.sight
+	g := &s.sight
 	g.mu.Lock()
-	now := e.clock.Now()
-	sees := seen.since(g.then) || seen.synced && now.Sub(g.failed) >= settledAfter
-	if !g.blind.Load() || !sees {
+	now := s.engine.clock.Now()
+	settled := seen.synced && !g.wired.Load() && now.Sub(g.failed) >= settledAfter
+	if !g.blind.Load() || !settled && !seen.since(g.then) {
 		g.mu.Unlock()
 		return
 	}
+	s.endBlindness(now)
+}
+
+// endBlindness says that the informer sees again; sight.mu is held, and released.
+func (s *source) endBlindness(now time.Time) {
+	e, g := s.engine, &s.sight
 	g.blind.Store(false)
 	g.timer = stopTimer(g.timer)
 	b := g.now
