@@ -51,10 +51,12 @@ func (j *Joint) Wait(ctx context.Context) ([]*Result, error) {
 	for _, w := range j.waiters {
 		w.begin()
 	}
+	canceled := false
 	for !j.over(t) {
 		select {
 		case <-t.wake:
 		case <-ctx.Done():
+			canceled = true
 			for _, w := range j.waiters {
 				w.leave(ctx.Err())
 			}
@@ -63,7 +65,7 @@ func (j *Joint) Wait(ctx context.Context) ([]*Result, error) {
 			}
 		}
 	}
-	return j.results(t)
+	return j.results(t, canceled)
 }
 
 // over reports whether the whole has ended.
@@ -77,7 +79,7 @@ func (j *Joint) over(t *tally) bool {
 }
 
 // results collects how the waiters ended, and how those stand that did not.
-func (j *Joint) results(t *tally) ([]*Result, error) {
+func (j *Joint) results(t *tally, canceled bool) ([]*Result, error) {
 	results := make([]*Result, len(j.waiters))
 	for i, w := range j.waiters {
 		results[i], _ = w.Result()
@@ -98,6 +100,9 @@ func (j *Joint) results(t *tally) ([]*Result, error) {
 		if w == first {
 			e.First = unfinished
 		}
+	}
+	if canceled && e.First.Verdict.Decision != Failed {
+		e.First = e.Unfinished[0] // the context has ended them in no order
 	}
 	return results, e
 }

@@ -33,11 +33,11 @@ type Blindness struct {
 	Resource schema.GroupVersionResource
 	// Namespace is the one that the informer shows, empty for all.
 	Namespace string
-	// Verb is the request that fails, "list" or "watch"; empty if the engine was
-	// told of no failure and only sees that the first list doesn't come.
+	// Verb is the request that fails, "list" or "watch"; empty if none does, as far
+	// as the engine was told.
 	Verb string
 	// Reason is the server's own reason, or the client's if there was no answer;
-	// empty as Verb is.
+	// without a Verb it is what the engine itself sees of the informer.
 	Reason string
 	// Since is when it began.
 	Since time.Time
@@ -50,17 +50,24 @@ func (b Blindness) String() string {
 	if b.Namespace != "" {
 		s.WriteString(" in namespace " + b.Namespace)
 	}
-	if b.Verb == "" {
-		s.WriteString(": the informer has no first list yet: is it started, and may it list and watch?")
-	} else {
-		s.WriteString(": " + b.Verb + " fails: " + oneLine(b.Reason))
+	if b.Verb != "" {
+		s.WriteString(": " + b.Verb + " fails")
 	}
+	s.WriteString(": " + oneLine(b.Reason))
 	return s.String()
 }
+
+// What the engine itself sees of an informer.
+const (
+	noFirstList = "the informer has no first list yet: is it started, and may it list and watch?"
+	hasStopped  = "the informer has been stopped"
+)
 
 // sight is what a source knows of whether its informer sees.
 type sight struct {
 	blind atomic.Bool
+	hears atomic.Bool // the watch error handler is ours
+	wired atomic.Bool // the informer's requests come through WrapTransport
 
 	mu     sync.Mutex
 	now    Blindness   // while blind
@@ -76,6 +83,9 @@ func (s *source) isBlind() bool { return s.sight.blind.Load() }
 
 // blindness returns why the informer doesn't see, nil if it does.
 func (s *source) blindness() *Blindness {
+	if s.informerStopped() {
+		s.goBlind("", hasStopped)
+	}
 	if !s.isBlind() {
 		return nil
 	}
@@ -136,15 +146,20 @@ func (s *source) listens(next cache.WatchErrorHandlerWithContext) {
 	})
 	if err != nil {
 		warn("call Watch before the informer is started", err)
+		return
 	}
+	s.sight.hears.Store(true)
 }
 
 // failing takes note that a list or watch has failed.
 func (s *source) failing(err error) {
-	if err == nil || errors.Is(err, io.EOF) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+	if err == nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		return // the informer lists or watches anew at once
 	}
 	verb, reason := failureOf(err)
+	if verb == "watch" && errors.Is(err, io.EOF) {
+		return // it has ended in good order; a list that ends so was not answered
+	}
 	s.goBlind(verb, reason)
 }
 
@@ -172,7 +187,7 @@ func (s *source) awaitFirstList() {
 	}
 	s.sight.mu.Lock()
 	defer s.sight.mu.Unlock()
-	s.sight.first = s.engine.afterFunc(syncPatience, func() { s.goBlind("", "") })
+	s.sight.first = s.engine.afterFunc(syncPatience, func() { s.goBlind("", noFirstList) })
 }
 
 // firstListIsHere ends the wait for it.
@@ -199,7 +214,7 @@ func (s *source) goBlind(verb, reason string) {
 	e, now := s.engine, s.engine.clock.Now()
 	g := &s.sight
 	g.mu.Lock()
-	if g.closed || verb == "" && (g.blind.Load() || then.synced) {
+	if g.closed || reason == noFirstList && (g.blind.Load() || then.synced) {
 		g.mu.Unlock()
 		return
 	}
@@ -224,6 +239,12 @@ func (s *source) goBlind(verb, reason string) {
 	if e.observer != nil {
 		e.observer.BlindnessBegan(b)
 	}
+}
+
+// informerStopped reports whether somebody has stopped the informer for good.
+func (s *source) informerStopped() bool {
+	i, ok := s.informer.(interface{ IsStopped() bool })
+	return ok && i.IsStopped()
 }
 
 // progress is how far an informer has come.
@@ -268,15 +289,24 @@ func (s *source) watchSight() {
 // lookForProgress ends the blindness if the informer has come on since its last
 // failure: a version moved, or the first list is there.
 func (s *source) lookForProgress() {
+	if s.informerStopped() {
+		return
+	}
 	seen := s.progressNow()
-	e, g := s.engine, &s.sight
+	g := &s.sight
 	g.mu.Lock()
-	now := e.clock.Now()
-	sees := seen.since(g.then) || seen.synced && now.Sub(g.failed) >= settledAfter
-	if !g.blind.Load() || !sees {
+	now := s.engine.clock.Now()
+	settled := seen.synced && !g.wired.Load() && now.Sub(g.failed) >= settledAfter
+	if !g.blind.Load() || !settled && !seen.since(g.then) {
 		g.mu.Unlock()
 		return
 	}
+	s.endBlindness(now)
+}
+
+// endBlindness says that the informer sees again; sight.mu is held, and released.
+func (s *source) endBlindness(now time.Time) {
+	e, g := s.engine, &s.sight
 	g.blind.Store(false)
 	g.timer = stopTimer(g.timer)
 	b := g.now

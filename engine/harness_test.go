@@ -67,15 +67,16 @@ func (p *predicate) Bind(params engine.Params) (engine.Judge, error) {
 	if _, bad := params["bad"]; bad {
 		return nil, fmt.Errorf("param %q is bad", "bad")
 	}
-	return &judge{p, params}, nil
+	return &judge{p, params, fmt.Sprint(p.name, params)}, nil
 }
 
 type judge struct {
 	*predicate
 	params engine.Params
+	key    string
 }
 
-func (j *judge) Key() string { return fmt.Sprint(j.name, j.params) }
+func (j *judge) Key() string { return j.key }
 func (j *judge) Judge(_ context.Context, o engine.Observation) engine.Judgement {
 	j.calls.Add(1)
 	judgement := j.decide(o)

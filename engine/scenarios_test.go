@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc/codes"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -272,7 +273,7 @@ func TestW22_AStoppedEngineEndsEveryWait(t *testing.T) {
 		s.stop()
 		for _, g := range waits[:2] {
 			g.ended()
-			if g.result != nil || !errors.Is(g.err, engine.ErrEngineStopped) {
+			if g.result != nil || !errors.Is(g.err, engine.ErrEngineStopped) || waitError(t, g.err).Code() != codes.Unavailable {
 				t.Fatalf("the wait ended with %s", g)
 			}
 		}

@@ -31,6 +31,7 @@ type server struct {
 	cut      bool
 	refuse   map[string]error // by verb
 	list     bool             // reflectors list, then watch
+	before   func()           // called before the next watch is opened, once
 	requests map[string]int
 }
 
@@ -95,6 +96,13 @@ func (s *server) ListWithContext(context.Context, metav1.ListOptions) (runtime.O
 }
 
 func (s *server) WatchWithContext(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	s.mu.Lock()
+	before := s.before
+	s.before = nil
+	s.mu.Unlock()
+	if before != nil {
+		before()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests["watch"]++

@@ -26,8 +26,11 @@ func TestClockAdvance(t *testing.T) {
 	stopped := c.AfterFunc(2*time.Second, func() { note("stopped") })
 	c.AfterFunc(time.Second, func() { note("also one"); stopped.Stop() })
 	reset := c.AfterFunc(time.Second/2, func() { note("reset") })
-	if !reset.Reset(4*time.Second) || reset.Stop() && reset.Stop() {
-		t.Error("a timer doesn't know whether it is armed")
+	if !reset.Reset(4*time.Second) || !reset.Stop() {
+		t.Error("an armed timer says that it isn't")
+	}
+	if reset.Stop() {
+		t.Error("a stopped timer says that it is armed")
 	}
 	c.AfterFunc(10*time.Second, func() { note("too late") })
 	ticks := c.Tick(2 * time.Second)

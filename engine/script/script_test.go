@@ -44,7 +44,7 @@ func golden(t *testing.T, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", filepath.Base(t.Name())+".txt")
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -39,6 +39,7 @@ type predicate struct {
 func (p predicate) ID() engine.PredicateID {
 	return engine.PredicateID{Name: p.name, Digest: p.name + p.done}
 }
+
 func (p predicate) Resources() []schema.GroupVersionResource {
 	return []schema.GroupVersionResource{widgets}
 }

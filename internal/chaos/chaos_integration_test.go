@@ -19,8 +19,8 @@ func TestChaos(t *testing.T) {
 	}{
 		{"ServerKilled", func(t *testing.T, s *controlplane.Server) { outage(t, s, killed, 0) }},
 		{"WatchesCut", func(t *testing.T, s *controlplane.Server) { watchesCut(t, s, time.Second, 8*time.Second) }},
-		{"BlackHole", func(t *testing.T, s *controlplane.Server) { gap(t, s, resumed, true) }},
-		{"410Gone", func(t *testing.T, s *controlplane.Server) { gap(t, s, relisted, true) }},
+		{"BlackHole", func(t *testing.T, s *controlplane.Server) { gap(t, s, resumed) }},
+		{"410Gone", func(t *testing.T, s *controlplane.Server) { gap(t, s, expired) }},
 		{"Delayed", func(t *testing.T, s *controlplane.Server) { delayed(t, s, 300*time.Millisecond) }},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, server) })

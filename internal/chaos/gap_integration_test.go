@@ -13,11 +13,12 @@ import (
 )
 
 // aftermath is what a client finds after a gap.
-type aftermath bool
+type aftermath int
 
 const (
-	resumed  aftermath = false // the watch goes on where it was, with every event
-	relisted aftermath = true  // the server remembers no events: 410 Gone, and a list
+	resumed  aftermath = iota // the watch goes on where it was, with every event
+	expired                   // the server remembers no events: 410 Gone, and a list
+	doubtful                  // the client found out itself that its connection is dead: it lists, to be sure
 )
 
 // silence is how long nothing may end while the client hears nothing, beyond one look of the engine at the store.
@@ -39,7 +40,7 @@ var stories = []story{
 
 // gap has the client hear nothing while the stories happen to objects of both kinds, and then reconnect; or, with the
 // connections left alone, find out itself.
-func gap(t *testing.T, server *controlplane.Server, then aftermath, cut bool) {
+func gap(t *testing.T, server *controlplane.Server, then aftermath) {
 	r := newRig(t, server)
 	type chapter struct {
 		name   string
@@ -58,7 +59,7 @@ func gap(t *testing.T, server *controlplane.Server, then aftermath, cut bool) {
 	for _, c := range chapters {
 		waits = append(waits, c.during()...)
 	}
-	if then == relisted {
+	if then == expired {
 		r.restart()
 	}
 	r.stay(silence)
@@ -67,7 +68,7 @@ func gap(t *testing.T, server *controlplane.Server, then aftermath, cut bool) {
 	}
 	back := time.Now()
 	must(t, r.proxy.Resume())
-	if cut {
+	if then != doubtful {
 		r.proxy.Cut()
 	}
 	last := map[*kind]written{}
@@ -75,10 +76,10 @@ func gap(t *testing.T, server *controlplane.Server, then aftermath, cut bool) {
 	r.settled(last)
 	r.recovered(back, last)
 	r.each(func(k *kind) {
-		if got := r.requests.of(k.gvr.Resource, "410"); (got > 0) != (then == relisted) {
+		if got := r.requests.of(k.gvr.Resource, "410"); (got > 0) != (then == expired) {
 			t.Errorf("the watch of %s was told %d times that its version is too old", k.gvr.Resource, got)
 		}
-		if got := k.seen.tombstones(); (got > 0) != (then == relisted) {
+		if got := k.seen.tombstones(); (got > 0) != (then != resumed) {
 			t.Errorf("the informer of %s found out %d deletions by a list", k.gvr.Resource, got)
 		}
 	})

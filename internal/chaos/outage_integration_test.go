@@ -3,6 +3,7 @@
 package chaos_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -43,6 +44,7 @@ func outage(t *testing.T, server *controlplane.Server, how end, absence time.Dur
 	} else {
 		must(t, server.Stop(t.Context()))
 	}
+	r.eventually("the engine says that it is blind", func() error { return r.blind(2) })
 	r.proxy.Refuse() // as the kernel does for a client that has no proxy
 	r.stay(absence)
 	r.restart()
@@ -64,6 +66,7 @@ func outage(t *testing.T, server *controlplane.Server, how end, absence time.Dur
 	})
 	r.settled(last)
 	r.recovered(back, last)
+	r.eventually("the engine says that it sees again", func() error { return r.blind(0) })
 	r.each(func(k *kind) {
 		p := parts[k]
 		for _, w := range p.stillWaiting {
@@ -121,6 +124,14 @@ func (r *rig) recovered(since time.Time, until map[*kind]written) {
 			r.Logf("the informer of %s recovered in %v", k.gvr.Resource, at.Sub(since).Round(time.Millisecond))
 		}
 	})
+}
+
+// blind checks how many informers the engine says see nothing.
+func (r *rig) blind(want int) error {
+	if got := r.engine.Blindness(); len(got) != want {
+		return fmt.Errorf("it says %v", got)
+	}
+	return nil
 }
 
 // stay lets real time pass: how long the outage lasts is what the test is about.

@@ -24,12 +24,12 @@ func TestSoakWatchesCut(t *testing.T) {
 
 // Nobody cuts the silent connections: the client's own pings find out after 30 to 45 s.
 func TestSoakBlackHoleIsNoticed(t *testing.T) {
-	gap(t, newServer(t), resumed, false)
+	gap(t, newServer(t), doubtful)
 }
 
 func TestSoakGaps(t *testing.T) {
 	server := newServer(t)
 	for range 10 {
-		t.Run("410 Gone", func(t *testing.T) { gap(t, server, relisted, true) })
+		t.Run("410 Gone", func(t *testing.T) { gap(t, server, expired) })
 	}
 }

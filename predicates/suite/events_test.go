@@ -89,7 +89,7 @@ func TestTraceOfAFailure(t *testing.T) {
 	}
 	file := filepath.Join("testdata", "output", "trace.txt")
 	if *update {
-		if err := os.WriteFile(file, text.Bytes(), 0o600); err != nil {
+		if err := os.WriteFile(file, text.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
