@@ -88,3 +88,35 @@ func (panickingJudge) Judge(context.Context, engine.Observation) engine.Judgemen
 func (j panickingJudge) Describe(ctx context.Context, o engine.Observation) engine.Judgement {
 	return j.judge.Describe(ctx, o)
 }
+
+// Predicates that say Done of what is still there, or still busy, answer no call.
+func TestDoneTooEarlyIsNoAnswer(t *testing.T) {
+	h := newHarness(t)
+	for name, kind := range map[string]string{"volume-deleted": "AzVolume", "volume-settled": "AzVolume", "attachment-gone": "AzVolumeAttachment"} {
+		h.configure(`
+apiVersion: donewhen.dev/v1alpha1
+kind: Predicate
+metadata: {name: ` + name + `}
+spec:
+  match: {apiVersion: disk.csi.azure.com/v1beta2, kind: ` + kind + `}
+  done: "true"
+`)
+		switch name {
+		case "attachment-gone":
+			h.with(attached("1"))
+			wantCode(t, h.Unpublish(h.context(), diskID(volume), nodeID), codes.Unavailable)
+		case "volume-settled":
+			h.disks.readyVolume("busy", 10)
+			busy := h.disks.volumeStatus("busy", func(s *v1beta2.AzVolumeStatus) { s.State = v1beta2.VolumeUpdating })
+			h.cached(h.volumes, "busy", busy.ResourceVersion)
+			wantCode(t, h.DeleteVolume(h.context(), diskID("busy")), codes.Unavailable)
+			if v := h.disks.volume("busy"); v.ResourceVersion != busy.ResourceVersion {
+				t.Errorf("written while the cloud works on it: %+v", v.Status)
+			}
+		case "volume-deleted":
+			ready := h.disks.readyVolume("vol", 10)
+			h.cached(h.volumes, "vol", ready.ResourceVersion)
+			wantCode(t, h.DeleteVolume(h.context(), diskID("vol")), codes.Unavailable)
+		}
+	}
+}

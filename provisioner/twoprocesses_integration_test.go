@@ -44,7 +44,12 @@ func (h *harness) simulate(cloud *simulator.Cloud) (stop func()) {
 		}
 	})
 	h.Cleanup(stop)
-	<-azure.Ready()
+	select {
+	case <-azure.Ready():
+	case err := <-ended:
+		h.Errorf("the simulator ended at its start: %v", err)
+		ended <- nil
+	}
 	return stop
 }
 
@@ -64,7 +69,8 @@ func insist[T any](ctx context.Context, call func(context.Context) (T, error)) (
 	}
 }
 
-// Two processes get every call of every volume's life at once.
+// Two processes get every call of every volume's life at once, while the Azure
+// side is restarted a few times.
 func TestC22_D24_E18_P21_U23_TwoProcesses(t *testing.T) {
 	h := newHarness(t)
 	processes := []*harness{h, h.another()}
@@ -72,8 +78,22 @@ func TestC22_D24_E18_P21_U23_TwoProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.simulate(cloud)
-	ctx := h.context()
+	stop := h.simulate(cloud)
+	ctx, cancel := context.WithTimeout(h.Context(), 3*patience) // a resync of the Azure side is 30 s away
+	defer cancel()
+	finished := make(chan struct{})
+	var restarts sync.WaitGroup
+	restarts.Go(func() {
+		for range 4 { // not for ever: each cuts off what runs
+			select {
+			case <-time.After(700 * time.Millisecond):
+				stop()
+				stop = h.simulate(cloud)
+			case <-finished:
+				return
+			}
+		}
+	})
 	// both runs the call in both processes and checks the answers.
 	both := func(call func(p *harness, i int) error) error {
 		errs := make([]error, len(processes))
@@ -172,7 +192,7 @@ func TestC22_D24_E18_P21_U23_TwoProcesses(t *testing.T) {
 		return nil
 	}
 	var lives sync.WaitGroup
-	for i := range 20 {
+	for i := range 8 {
 		lives.Go(func() {
 			if err := life(fmt.Sprintf("vol-%d", i)); err != nil {
 				t.Errorf("vol-%d: %v", i, err)
@@ -180,6 +200,8 @@ func TestC22_D24_E18_P21_U23_TwoProcesses(t *testing.T) {
 		})
 	}
 	lives.Wait()
+	close(finished)
+	restarts.Wait()
 	left, err := h.disks.client.AzVolumeAttachments(h.namespace).List(ctx, metav1.ListOptions{})
 	if err != nil || len(left.Items) != 0 {
 		t.Errorf("%d attachments left, %v", len(left.Items), err)
