@@ -21,6 +21,7 @@ type Set struct {
 	origins    map[string]Origin
 	bindings   []bound
 	enforced   map[string]*engine.Binding
+	warnings   []Problem
 	// compiled holds every predicate by its digest, overridden ones too, for the
 	// next set to take over.
 	compiled map[string]*Predicate
@@ -78,7 +79,8 @@ func (l *loader) load(sources []Source, cache map[string]*Predicate) (*Set, erro
 	}
 	bindings, order := map[boundKey]*entry{}, []boundKey{}
 	names := map[string]bool{}
-	for _, source := range sources {
+	var added []*entry // predicates of later sources that override nothing there was
+	for i, source := range sources {
 		if names[source.Name] {
 			all.add(Problem{Source: source.Name, Message: "two sources have this name"})
 		}
@@ -107,6 +109,9 @@ func (l *loader) load(sources []Source, cache map[string]*Predicate) (*Set, erro
 				e.at([]any{"metadata", "name"}, "rename one of them", "the source has two predicates of this name, the first at %s", first.origin())
 				continue
 			}
+			if r.entries[e.Name] == nil && i > 0 {
+				added = append(added, e)
+			}
 			inSource[e.Name], r.entries[e.Name] = e, e
 			delete(r.predicates, e.Name)
 			if p != nil {
@@ -133,8 +138,39 @@ func (l *loader) load(sources []Source, cache map[string]*Predicate) (*Set, erro
 		return cmp.Or(cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Action, b.Action))
 	})
 	set.digest = set.sum()
+	set.warnings = set.unbound(added)
 	return set, nil
 }
+
+// unbound warns of predicates that neither override one nor end an operation, and
+// are named nearly like one that does: what was meant to override it.
+func (s *Set) unbound(added []*entry) []Problem {
+	bound := map[string][]string{} // by kind
+	for _, b := range s.bindings {
+		p := s.predicates[b.Predicate.ID().Name]
+		bound[p.kind] = append(bound[p.kind], p.id.Name)
+	}
+	var warnings []Problem
+	for _, e := range added {
+		kind := s.predicates[e.Name].kind
+		near := nearest.Name(e.Name, bound[kind])
+		if near == "" || nearest.Name(near, []string{e.Name}) == "" || slices.Contains(bound[kind], e.Name) {
+			continue
+		}
+		line, column := e.Position("metadata", "name")
+		warnings = append(warnings, Problem{
+			Source: e.source, File: e.file, Line: line, Column: column, Warning: true,
+			Message: "predicate " + e.Name + " is bound to no operation", Hint: fmt.Sprintf("did you mean %q?", near),
+			Excerpt: e.Excerpt(line, column),
+		})
+	}
+	return warnings
+}
+
+// Warnings returns what is loaded but probably isn't meant so: a predicate of a
+// later source that overrides none, is bound to no operation, and has a name that
+// is nearly that of one which is.
+func (s *Set) Warnings() []Problem { return slices.Clone(s.warnings) }
 
 // With returns the set as it would be if the source came last: what a reload
 // makes of a change. The set itself stays as it is. The error is as of NewSet.

@@ -18,6 +18,8 @@ type Report struct {
 	Set *Set
 	// Changed says that Set isn't the one from before.
 	Changed bool
+	// Warnings are those of the set in force, if Err is nil: see Set.Warnings.
+	Warnings []Problem
 	// Err is what keeps the sources from being loaded, a *LoadError; nil if all is
 	// well. Set is then the last good one.
 	Err error
@@ -141,6 +143,10 @@ func (s *Store) reload(changed string) error {
 		s.set.Store(set)
 	}
 	now := s.set.Load()
-	s.observe(Report{Source: changed, Set: now, Changed: now.digest != before.digest, Err: s.err})
+	report := Report{Source: changed, Set: now, Changed: now.digest != before.digest, Err: s.err}
+	if s.err == nil {
+		report.Warnings = now.Warnings()
+	}
+	s.observe(report)
 	return s.err
 }

@@ -88,6 +88,31 @@ func TestStoreKeepsTheLastGoodSet(t *testing.T) {
 	}
 }
 
+// TestStoreWarnsOfAMisspeltOverride, and of nothing else that no operation uses.
+func TestStoreWarnsOfAMisspeltOverride(t *testing.T) {
+	var reports []Report
+	store, err := NewStore(catalogue(), defaults(), WithObserver(func(r Report) { reports = append(reports, r) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"creatd":    `config, a.yaml:3:18: warning: predicate creatd is bound to no operation; did you mean "created"?`,
+		"created":   "",
+		"unrelated": "",
+	} {
+		if err := store.Update(source("config", predicate(name, "  done: object.status.state == 'Updated'"))); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, w := range reports[len(reports)-1].Warnings {
+			got = append(got, w.Summary())
+		}
+		if text := strings.Join(got, "\n"); text != want {
+			t.Errorf("%s: %q, want %q", name, text, want)
+		}
+	}
+}
+
 func TestStoreDefaultsMustLoad(t *testing.T) {
 	if _, err := NewStore(catalogue(), source("defaults", "kind: [")); err == nil {
 		t.Error("no error")

@@ -7,10 +7,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
 	"github.com/donewhen/donewhen/provisioner/azuredisk/v1beta2"
+	"github.com/donewhen/donewhen/provisioner/csi"
 )
 
 // options are the command's flags.
@@ -47,6 +49,9 @@ bindings by operation, while the driver runs. A broken ConfigMap changes nothing
 			return run(klog.NewContext(command.Context(), logger), opts)
 		},
 	}
+	command.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
+		return fmt.Errorf("%w; see %s --help", err, command.CommandPath())
+	})
 	flags := command.Flags()
 	flags.StringVar(&opts.endpoint, "endpoint", "unix:///run/csi/csi.sock", "the unix socket that CSI is served on")
 	flags.StringVar(&opts.kubeconfig, "kubeconfig", "", "the kubeconfig of the cluster (default: in-cluster configuration)")
@@ -70,8 +75,17 @@ func (o *options) complete() error {
 		}
 		o.nodeID = strings.ToLower(host)
 	}
+	if err := csi.CheckEndpoint(o.endpoint); err != nil {
+		return fmt.Errorf("--endpoint is wrong: %w", err)
+	}
+	if problems := validation.IsDNS1123Subdomain(o.nodeID); len(problems) > 0 {
+		return fmt.Errorf("--node-id %q can't be the name of an AzDriverNode: %s", o.nodeID, problems[0])
+	}
 	if o.namespace == "" {
 		return fmt.Errorf("--namespace is empty: name the namespace of the custom resources")
+	}
+	if problems := validation.IsDNS1123Label(o.namespace); len(problems) > 0 {
+		return fmt.Errorf("--namespace %q: %s", o.namespace, problems[0])
 	}
 	if o.kubeAPIQPS == 0 {
 		return fmt.Errorf("--kube-api-qps is 0, at which nothing works: give a positive number, or -1 for no limit")

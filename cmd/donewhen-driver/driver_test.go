@@ -126,12 +126,36 @@ func TestStartFails(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	for _, args := range [][]string{{"--kube-api-qps", "0"}, {"--namespace", ""}, {"surplus"}, {"--nonsense"}} {
+	for _, row := range []struct{ flag, value, want string }{
+		{"--kube-api-qps", "0", "--kube-api-qps is 0"},
+		{"--namespace", "", "--namespace is empty"},
+		{"--namespace", "No_Namespace", `--namespace "No_Namespace": a lowercase`},
+		{"--node-id", "Node_1", `--node-id "Node_1" can't be the name`},
+		{"--endpoint", "tcp://127.0.0.1:1", "only unix sockets are served"},
+		{"--node-id", "n", "no --kubeconfig was given"}, // all that comes before is right
+		{"surplus", "", "unknown command"},
+		{"--nonsense", "", "unknown flag: --nonsense; see donewhen-driver --help"},
+	} {
 		command := newCommand(t.Output())
-		command.SetArgs(args)
-		if err := command.ExecuteContext(t.Context()); err == nil {
-			t.Errorf("%v was accepted", args)
+		command.SetArgs([]string{row.flag, row.value})
+		if err := command.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s %q: %v, want %q in it", row.flag, row.value, err, row.want)
 		}
+	}
+}
+
+// A signal during the start is no riddle about what the driver may list.
+func TestInterruptedAtTheStart(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	}))
+	defer hanging.Close()
+	command := newCommand(t.Output())
+	command.SetArgs([]string{"--kubeconfig", kubeconfigFor(t, hanging.URL), "--node-id", "n", "--endpoint", "unix://" + filepath.Join(t.TempDir(), "s")})
+	if err := command.ExecuteContext(ctx); err == nil || err.Error() != "interrupted" {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -142,6 +166,7 @@ apiVersion: donewhen.dev/v1alpha1
 kind: Predicate
 metadata: {name: volume-expanded}
 spec:
+  version: "7"
   match: {apiVersion: disk.csi.azure.com/v1beta2, kind: AzVolume}
   params: {requiredBytes: int}
   done: |-
@@ -167,11 +192,11 @@ spec:
 	if err := c.looked(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if c.set().Digest() != defaults || testutil.ToFloat64(m.reloadFailures) != 1 || testutil.ToFloat64(m.setInfo.WithLabelValues(defaults)) != 1 {
+	if c.set().Digest() != defaults || testutil.ToFloat64(m.reloadFailures) != 1 || testutil.ToFloat64(m.reloadGood) != 0 || testutil.ToFloat64(m.setInfo.WithLabelValues(defaults)) != 1 {
 		t.Error("a broken ConfigMap had an effect, or none was counted")
 	}
 
-	configMap.Data = map[string]string{"p.yaml": good}
+	configMap.Data = map[string]string{"p.yaml": good, "stray.yaml": strings.Replace(good, "volume-expanded", "volume-creatd", 1)}
 	if _, err := client.CoreV1().ConfigMaps("n").Update(ctx, configMap, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -186,8 +211,17 @@ spec:
 	if got := testutil.CollectAndCount(m.setInfo); got != 1 || testutil.ToFloat64(m.setInfo.WithLabelValues(set.Digest())) != 1 {
 		t.Errorf("%d sets are shown", got)
 	}
-	if text := log.String(); !strings.Contains(text, "p.yaml:9:") || !strings.Contains(text, "requiredByte") {
-		t.Errorf("the log doesn't say what is wrong where:\n%s", text)
+	if testutil.ToFloat64(m.reloadGood) != 1 {
+		t.Error("the mended ConfigMap still counts as broken")
+	}
+	for _, want := range []string{
+		"p.yaml:10:", "requiredByte", "The predicates can be loaded again",
+		"predicate volume-expanded version 7 (the driver's own: without a version)", "adds predicate volume-creatd version 7",
+		"predicate volume-creatd is bound to no operation; did you mean", "volume-created",
+	} {
+		if text := log.String(); !strings.Contains(text, want) {
+			t.Errorf("the log doesn't say %q:\n%s", want, text)
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ type metrics struct {
 	pending        *prometheus.GaugeVec
 	reloads        prometheus.Counter
 	reloadFailures prometheus.Counter
+	reloadGood     prometheus.Gauge
 	setInfo        *prometheus.GaugeVec
 }
 
@@ -62,13 +63,17 @@ func newMetrics() *metrics {
 			Name: "donewhen_config_reload_failures_total",
 			Help: "Sets refused since the start; the last good one stays.",
 		}),
+		reloadGood: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "donewhen_config_last_reload_successful",
+			Help: "1 if the predicates could be loaded when they last changed, 0 if the last good set stays in force.",
+		}),
 		setInfo: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "donewhen_set_info",
 			Help: "1 for the digest of the set of predicates and bindings in force.",
 		}, []string{"digest"}),
 	}
 	m.registry.MustRegister(
-		m.requests, m.conflicts, m.calls, m.engineShare, m.waits, m.pending, m.reloads, m.reloadFailures, m.setInfo,
+		m.requests, m.conflicts, m.calls, m.engineShare, m.waits, m.pending, m.reloads, m.reloadFailures, m.reloadGood, m.setInfo,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m

@@ -15,6 +15,9 @@ import (
 	"github.com/donewhen/donewhen/provisioner"
 )
 
+// defaultsName is the name of the source of the driver's own predicates.
+const defaultsName = "defaults"
+
 // config keeps the set of predicates and bindings in force: the driver's own,
 // overridden by the ConfigMap as long as that can be loaded.
 type config struct {
@@ -22,6 +25,8 @@ type config struct {
 	configMap *source.ConfigMap // nil: none
 	swap      func(engine.Set)  // set before run
 	metrics   *metrics
+	defaults  *predicates.Set // the driver's own
+	broken    bool            // what came last can't be loaded; report's own
 	logger    klog.Logger
 
 	once     sync.Once
@@ -37,12 +42,13 @@ func newConfig(client kubernetes.Interface, opts options, metrics *metrics, logg
 		c.configMap = source.NewConfigMap(client, opts.namespace, opts.predicatesConfigMap, source.WithErrorHandler(c.failed))
 	}
 	name, data := provisioner.Defaults()
-	defaults := predicates.Source{Name: "defaults", Files: []predicates.File{{Name: name, Data: data}}}
+	defaults := predicates.Source{Name: defaultsName, Files: []predicates.File{{Name: name, Data: data}}}
 	store, err := predicates.NewStore(provisioner.Operations(), defaults, predicates.WithObserver(c.report))
 	if err != nil {
 		return nil, fmt.Errorf("load the driver's own predicates: %w", err)
 	}
-	c.store = store
+	c.store, c.defaults = store, store.Set()
+	metrics.reloadGood.Set(1)
 	metrics.setInForce(store.Set().Digest())
 	return c, nil
 }
@@ -65,19 +71,66 @@ func (c *config) run(ctx context.Context) error {
 // report is told of every change of the ConfigMap's content.
 func (c *config) report(r predicates.Report) {
 	if r.Err != nil {
+		c.broken = true
 		c.metrics.reloadFailures.Inc()
+		c.metrics.reloadGood.Set(0)
 		// One line for each problem, with where it stands and what to do about it.
 		for _, problem := range problems(r.Err) {
 			c.logger.Error(nil, "The predicates can't be loaded, the last good set stays in force", "source", r.Source, "problem", problem, "digest", r.Set.Digest())
 		}
 		return
 	}
+	if c.broken {
+		c.broken = false
+		c.metrics.reloadGood.Set(1)
+		c.logger.Info("The predicates can be loaded again", "source", r.Source, "digest", r.Set.Digest())
+	}
+	for _, warning := range r.Warnings {
+		c.logger.Info("Warning: "+warning.Message, "source", r.Source, "problem", warning.Summary())
+	}
 	if r.Changed {
 		c.swap(r.Set)
 		c.metrics.reloads.Inc()
 		c.metrics.setInForce(r.Set.Digest())
-		c.logger.Info("A new set of predicates is in force", "source", r.Source, "digest", r.Set.Digest())
+		c.logger.Info("A new set of predicates is in force", "source", r.Source, "digest", r.Set.Digest(), "overrides", c.overrides(r.Set))
 	}
+}
+
+// overrides names what of the set isn't the driver's own: predicates with their
+// versions, then bindings.
+func (c *config) overrides(set *predicates.Set) []string {
+	list := []string{}
+	for _, p := range set.Predicates() {
+		id := p.ID()
+		own, err := c.defaults.Predicate(id.Name)
+		switch {
+		case err != nil:
+			list = append(list, "adds predicate "+labelled(id))
+		case own.ID().Digest != id.Digest:
+			list = append(list, fmt.Sprintf("predicate %s (the driver's own: %s)", labelled(id), versionOf(own.ID())))
+		}
+	}
+	for _, b := range set.Bindings() {
+		if origin, _ := set.BindingOrigin(b); origin.Source == defaultsName {
+			continue
+		}
+		what := "binding of "
+		if b.Action == engine.Shadow {
+			what = "shadow on "
+		}
+		list = append(list, what+b.Operation+" to "+b.Predicate.ID().Name)
+	}
+	return list
+}
+
+// labelled names a predicate with its version, where it has one.
+func labelled(id engine.PredicateID) string { return id.Name + " " + versionOf(id) }
+
+func versionOf(id engine.PredicateID) string {
+	if id.Label == "" {
+		return "without a version"
+	}
+	return "version " + id.Label
 }
 
 func problems(err error) []string {
@@ -110,7 +163,7 @@ func (c *config) looked(ctx context.Context) error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		err := c.err
-		if err == nil {
+		if err == nil || errors.Is(ctx.Err(), context.Canceled) {
 			err = ctx.Err()
 		}
 		return fmt.Errorf("read %s: %w; may the driver list and watch it? --predicates-configmap '' does without", c.configMap.Name(), err)

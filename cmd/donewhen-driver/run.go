@@ -26,7 +26,15 @@ const (
 )
 
 // run serves until the context ends. An error at the start leaves nothing behind.
-func run(ctx context.Context, opts options) (err error) {
+func run(ctx context.Context, opts options) error {
+	err := start(ctx, opts)
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return errors.New("interrupted")
+	}
+	return err
+}
+
+func start(ctx context.Context, opts options) (err error) {
 	logger := klog.FromContext(ctx)
 	metrics := newMetrics()
 	cluster, err := openCluster(opts, metrics.countAPI)
@@ -101,7 +109,7 @@ func synced(ctx context.Context, eng *engine.Engine, config *config, nodes cache
 		return err
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), nodes) {
-		return fmt.Errorf("waiting for the informer of %s to sync: %w: may it list and watch?", v1beta2.AzDriverNodes(), ctx.Err())
+		return fmt.Errorf("waiting for the informer of %s to sync: %w: may it list and watch?", v1beta2.AzDriverNodes().GroupResource(), ctx.Err())
 	}
 	return config.looked(ctx)
 }

@@ -38,6 +38,13 @@ func Listen(ctx context.Context, endpoint string) (net.Listener, error) {
 // safeSocketPath is how long a socket's path may be on every Unix.
 const safeSocketPath = 103
 
+// CheckEndpoint says what is wrong with an endpoint that Listen can't serve by its
+// form; it touches nothing.
+func CheckEndpoint(endpoint string) error {
+	_, err := socketPath(endpoint)
+	return err
+}
+
 func socketPath(endpoint string) (string, error) {
 	path, found := strings.CutPrefix(endpoint, "unix:")
 	if !found && strings.Contains(endpoint, "://") {
