@@ -37,7 +37,7 @@ build: ## Build bin/donewhen and bin/donewhen-driver
 
 .PHONY: demo
 demo: build ## Run the demo on a control plane of its own (ARGS='--volumes 200')
-	bin/donewhen demo $(ARGS)
+	bin/donewhen demo$(if $(ARGS), $(ARGS))
 
 .PHONY: test
 test: ## Run every test: unit, integration and end to end (starts a control plane)

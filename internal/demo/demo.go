@@ -66,10 +66,14 @@ func Run(ctx context.Context, opts Options) (err error) {
 			}
 			return
 		}
-		err = oneLine(err, d.cleanUp(ctx))
+		cleanUp := d.cleanUp(ctx)
+		if err != nil && ctx.Err() != nil && cleanUp == nil {
+			err = errors.New("interrupted; everything was removed")
+		}
+		err = oneLine(err, cleanUp)
 		switch {
 		case err == nil:
-			d.progress.say("everything that the demo started or made is gone")
+			d.progress.say("all that the demo started is stopped, all that it made is deleted")
 		case started:
 			err = fmt.Errorf("%w: %w", ErrIncomplete, err)
 		}
@@ -190,7 +194,7 @@ func (d *demo) path(name string) string { return filepath.Join(d.dir, name) }
 // cleanUp stops what runs and removes what was made. An error says what was left.
 func (d *demo) cleanUp(ctx context.Context) error {
 	d.progress.end()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	uninterrupted, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	var errs []error
 	for _, p := range []*process{d.driver, d.simulator} {
@@ -198,13 +202,15 @@ func (d *demo) cleanUp(ctx context.Context) error {
 			errs = append(errs, p.stop())
 		}
 	}
-	errs = append(errs, d.leftInTheCloud())
+	if ctx.Err() == nil { // else volumes were half-way, and the simulated cloud ends with its process
+		errs = append(errs, d.leftInTheCloud())
+	}
 	if _, err := os.Lstat(d.socket); d.socket != "" && err == nil {
 		errs = append(errs, fmt.Errorf("the driver left its socket %s behind", d.socket))
 	}
 	if d.cluster != nil {
 		if d.cluster.server == nil {
-			errs = append(errs, d.cluster.remove(ctx, nodeID, d.progress.say))
+			errs = append(errs, d.cluster.remove(uninterrupted, nodeID, d.progress.say))
 		}
 		errs = append(errs, d.cluster.stop())
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,7 +59,7 @@ func (o *Options) check() error {
 		return fmt.Errorf("--volumes is %d, want 1 or more", o.Volumes)
 	case o.Parallel < 1:
 		return fmt.Errorf("--parallel is %d, want 1 or more", o.Parallel)
-	case o.LatencyScale < 0:
+	case !(o.LatencyScale >= 0) || math.IsInf(o.LatencyScale, 1): // also for NaN
 		return fmt.Errorf("--latency-scale is %v, want 0 or more", o.LatencyScale)
 	case o.Kubeconfig != "" && o.InCluster:
 		return errors.New("--kubeconfig and --in-cluster name two clusters: give one")

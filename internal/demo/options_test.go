@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,6 +26,7 @@ func TestOptionsCheck(t *testing.T) {
 		"no volumes":         {func(o *Options) { o.Volumes = 0 }, "--volumes is 0"},
 		"none at a time":     {func(o *Options) { o.Parallel = -1 }, "--parallel is -1"},
 		"time runs back":     {func(o *Options) { o.LatencyScale = -1 }, "--latency-scale is -1"},
+		"no time at all":     {func(o *Options) { o.LatencyScale = math.NaN() }, "--latency-scale is NaN"},
 		"two clusters":       {func(o *Options) { o.Kubeconfig, o.InCluster = "f", true }, "give one"},
 		"no namespace":       {func(o *Options) { o.Namespace = "" }, `--namespace ""`},
 		"driver named":       {func(o *Options) { o.Driver = driver }, ""},

@@ -56,8 +56,8 @@ func TestProcessStops(t *testing.T) {
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for terminal, want := range map[bool]string{
-			false: "   2.0s  create 1 publish 0 stage 0 expand 0 unstage 0 unpublish 0 delete 0/1\n   5.0s  said\n",
-			true:  "   4.9s  create 1 publish 0 stage 0 expand 0 unstage 0 unpublish 0 delete 0/1\r\x1b[K   5.0s  said\n",
+			false: "   2.0s  of 1: create 1 pub 0 stage 0 expand 0 unstage 0 unpub 0 del 0\n   5.0s  said\n",
+			true:  "   4.9s  of 1: create 1 pub 0 stage 0 expand 0 unstage 0 unpub 0 del 0\r\x1b[K   5.0s  said\n",
 		} {
 			var out strings.Builder
 			p := newProgress(Options{Err: &out, Terminal: terminal})

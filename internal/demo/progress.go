@@ -12,6 +12,9 @@ import (
 const (
 	terminalInterval = 100 * time.Millisecond
 	plainInterval    = 2 * time.Second
+	// terminalWidth is what a line that changes may take: one that wraps can't be
+	// taken away again. A terminal has at least 80 columns.
+	terminalWidth = 79
 )
 
 // progress tells what happens: on a terminal in one line that changes, elsewhere
@@ -87,7 +90,7 @@ func (p *progress) update(line string) {
 	defer p.mu.Unlock()
 	switch {
 	case p.terminal:
-		fmt.Fprintf(p.out, "\r\x1b[K%6.1fs  %s", time.Since(p.begin).Seconds(), line)
+		fmt.Fprint(p.out, "\r\x1b[K"+cut(fmt.Sprintf("%6.1fs  %s", time.Since(p.begin).Seconds(), line), terminalWidth))
 		p.shown = true
 	case line != p.last:
 		fmt.Fprintf(p.out, "%6.1fs  %s\n", time.Since(p.begin).Seconds(), line)
@@ -98,8 +101,8 @@ func (p *progress) update(line string) {
 // progressLine is short enough for a narrow terminal.
 func progressLine(s *stats, volumes int) string {
 	short := map[string]string{
-		callCreate: "create", callPublish: "publish", callStage: "stage", callExpand: "expand",
-		callUnstage: "unstage", callUnpublish: "unpublish", callDelete: "delete",
+		callCreate: "create", callPublish: "pub", callStage: "stage", callExpand: "expand",
+		callUnstage: "unstage", callUnpublish: "unpub", callDelete: "del",
 	}
 	var parts []string
 	failed := 0
@@ -108,9 +111,17 @@ func progressLine(s *stats, volumes int) string {
 		failed += c.failed
 		parts = append(parts, fmt.Sprintf("%s %d", short[call], len(c.took)-c.failed))
 	}
-	line := strings.Join(parts, " ") + fmt.Sprintf("/%d", volumes)
+	line := fmt.Sprintf("of %d: ", volumes)
 	if failed > 0 {
-		line += fmt.Sprintf(" FAILED %d", failed)
+		line += fmt.Sprintf("FAILED %d ", failed)
+	}
+	return line + strings.Join(parts, " ")
+}
+
+// cut shortens a line to so many characters.
+func cut(line string, width int) string {
+	if r := []rune(line); len(r) > width {
+		return string(r[:width-1]) + "…"
 	}
 	return line
 }

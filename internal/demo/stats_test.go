@@ -2,8 +2,10 @@ package demo
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 func TestPercentile(t *testing.T) {
@@ -74,12 +76,39 @@ func TestProgressLine(t *testing.T) {
 		s.add(callCreate, time.Second, nil)
 	}
 	s.add(callPublish, time.Second, nil)
-	want := "create 3 publish 1 stage 0 expand 0 unstage 0 unpublish 0 delete 0/20"
-	if got := progressLine(s, 20); got != want {
+	want := "create 3 pub 1 stage 0 expand 0 unstage 0 unpub 0 del 0"
+	if got := progressLine(s, 20); got != "of 20: "+want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	s.add(callPublish, time.Second, errors.New("failed"))
-	if got := progressLine(s, 20); got != want+" FAILED 1" {
+	if got := progressLine(s, 20); got != "of 20: FAILED 1 "+want {
 		t.Errorf("%q, want the failure in it", got)
+	}
+}
+
+// The line that changes must not wrap: it couldn't be taken away again.
+func TestProgressFitsTheTerminal(t *testing.T) {
+	s := newStats()
+	fill := func(count int) {
+		for _, call := range calls() {
+			for range count {
+				s.add(call, time.Second, nil)
+			}
+		}
+	}
+	fill(20)
+	var out strings.Builder
+	p := &progress{out: &out, terminal: true, begin: time.Now()}
+	shown := func() string {
+		out.Reset()
+		p.update(progressLine(s, 20))
+		return strings.TrimPrefix(out.String(), "\r\x1b[K")
+	}
+	if line := shown(); utf8.RuneCountInString(line) >= 80 || !strings.HasSuffix(line, "del 20") {
+		t.Errorf("%q", line)
+	}
+	fill(20000)
+	if line := shown(); utf8.RuneCountInString(line) >= 80 || !strings.HasSuffix(line, "…") {
+		t.Errorf("%q", line)
 	}
 }
