@@ -182,7 +182,11 @@ func (e *Engine) WaitForSync(ctx context.Context) error {
 		case <-e.ctx.Done():
 			return fmt.Errorf("waiting for the informer of %s to sync: %w", s.gvr, ErrEngineStopped)
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for the informer of %s to sync: %w: is it started, and may it list and watch?", s.gvr, ctx.Err())
+			why := "is it started, and may it list and watch?"
+			if b := s.blindness(); b != nil {
+				why = b.String()
+			}
+			return fmt.Errorf("waiting for the informer of %s to sync: %w: %s", s.gvr, ctx.Err(), why)
 		}
 	}
 	return nil

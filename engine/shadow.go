@@ -95,7 +95,7 @@ func (o *object) judgeShadows(jobs []job, by *worker) {
 	o.mu.Lock()
 	for i := range jobs {
 		j := &jobs[i]
-		if j.waiter.shadows == nil || j.same || j.retried {
+		if j.waiter.shadows == nil || j.same || j.retried || j.observation.Presence == outOfView {
 			continue
 		}
 		for _, s := range j.waiter.shadows.all {

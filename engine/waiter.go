@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 )
 
@@ -120,11 +121,18 @@ func (w *Waiter) forget() {
 // end of the context ends the waiter: a later Wait returns the same error.
 func (w *Waiter) Wait(ctx context.Context) (*Result, error) {
 	done := w.begin()
+	logger := klog.FromContext(ctx).V(4)
+	if logger.Enabled() {
+		logger.Info("Waiting", w.logged()...)
+	}
 	select {
 	case <-done:
 	case <-ctx.Done():
 		w.leave(ctx.Err())
 		<-done
+	}
+	if logger.Enabled() {
+		logger.Info("Wait ended", w.logged()...)
 	}
 	return w.Result()
 }
