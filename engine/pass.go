@@ -1,6 +1,10 @@
 package engine
 
-import "k8s.io/apimachinery/pkg/types"
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // pass is one run through an object's mailbox: what it holds is judged in order,
 // then the store is looked at if asked to, then those go who are leaving. The
@@ -29,7 +33,9 @@ func (o *object) process(by *worker) {
 	if o.parked != nil {
 		p, o.parked = *o.parked, nil
 		p.judged = false
-		o.overtake(&p)
+		o.mu.Lock()
+		o.overtakeLocked(&p)
+		o.mu.Unlock()
 	} else {
 		p = o.begin()
 	}
@@ -208,11 +214,12 @@ func (o *object) splitLeaving(leaving []*Waiter, by *worker) (n int, next *lane)
 	return n, next
 }
 
-// overtake drops the jobs that have waited for a lane so long that a newer update
-// of the same object has come: that one is judged instead.
-func (o *object) overtake(p *pass) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+// overtakeLocked drops the jobs that have waited for a lane so long that nobody
+// needs them any more: their waiters have ended, or a newer update of the same
+// object has come, which is judged instead; object.mu is held.
+func (o *object) overtakeLocked(p *pass) {
+	p.jobs = slices.DeleteFunc(p.jobs, func(j job) bool { return j.waiter.outcome != nil })
+	p.leaving = slices.DeleteFunc(p.leaving, func(w *Waiter) bool { return w.outcome != nil })
 	if len(p.jobs) == 0 || p.jobs[0].replay || len(p.inbox) > 0 || len(o.inbox) == 0 || o.source.rolledBack.Load() {
 		return
 	}
