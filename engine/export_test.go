@@ -10,7 +10,7 @@ func (e *Engine) Kept() (objects, unseen, workers, tasks int) {
 	for _, sources := range e.sources {
 		for _, s := range sources {
 			s.mu.RLock()
-			objects += len(s.objects)
+			objects += s.objects.len()
 			s.mu.RUnlock()
 			s.unseenMu.Lock()
 			unseen += len(s.unseen)

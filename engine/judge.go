@@ -164,7 +164,7 @@ func (w *Waiter) judged(s sighting, j *job, now time.Time) {
 	}
 	delivered := w.last.at
 	if !j.same {
-		delivered = s.at
+		delivered = s.at.Sub(w.object.source.engine.born)
 	} else if uid == "" {
 		uid = w.last.uid // whose absence it is was told before
 	}
@@ -227,8 +227,8 @@ func (o *object) horizonLocked(p *pass) (now, horizon time.Time) {
 	switch {
 	case len(p.inbox) > 0:
 		return now, p.inbox[0].at
-	case len(o.inbox) > 0:
-		return now, o.inbox[0].at
+	case o.mail != nil && len(o.mail.inbox) > 0:
+		return now, o.mail.inbox[0].at
 	}
 	return now, now
 }
@@ -241,7 +241,7 @@ func (o *object) settleLocked(w *Waiter, now, horizon time.Time) bool {
 			return true
 		}
 	}
-	if len(w.holds) > 0 || w.retry != nil {
+	if x := w.rare(); len(x.holds) > 0 || x.retry != nil {
 		w.armTimer(now)
 	} else {
 		w.stopTimer()

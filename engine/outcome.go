@@ -39,8 +39,8 @@ func (w *Waiter) logged() []any {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	values := []any{
-		"reference", o.ref().String(), "uid", w.barrier.pin, "operation", w.operation,
-		"predicate", w.id.String(), "floor", w.barrier.floor, "age", w.age(),
+		"reference", o.ref().String(), "uid", w.barrier.pin, "operation", w.terms.operation,
+		"predicate", w.terms.id.String(), "floor", w.barrier.floor, "age", w.age(),
 	}
 	if w.outcome != nil {
 		values = append(values, "outcome", w.outcome.kind(), "resourceVersion", w.last.version, "reason", w.verdictLocked().Reason)

@@ -30,8 +30,8 @@ type pass struct {
 // a time.
 func (o *object) process(by *worker) {
 	var p pass
-	if o.parked != nil {
-		p, o.parked = *o.parked, nil
+	if parked := o.unpark(); parked != nil {
+		p = *parked
 		p.judged = false
 		o.mu.Lock()
 		o.overtakeLocked(&p)
@@ -41,8 +41,7 @@ func (o *object) process(by *worker) {
 	}
 	for {
 		if next := o.work(&p, by); next != nil {
-			parked := p
-			o.parked = &parked
+			o.park(p)
 			next.add(o)
 			return
 		}
@@ -52,10 +51,31 @@ func (o *object) process(by *worker) {
 	}
 	o.mu.Lock()
 	o.scheduled = false
-	if len(o.inbox) > 0 || len(o.gone) > 0 || o.look || o.timer {
+	if o.mail != nil || o.gone || o.look || o.timer {
 		o.scheduleLocked()
 	}
 	o.mu.Unlock()
+}
+
+// park keeps a pass that is handed on.
+func (o *object) park(p pass) {
+	o.mu.Lock()
+	o.box().parked = &p
+	o.mu.Unlock()
+}
+
+// unpark returns the pass that was handed on, nil if there is none.
+func (o *object) unpark() *pass {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.mail == nil || o.mail.parked == nil {
+		return nil
+	}
+	p := o.mail.parked
+	if o.mail.parked = nil; len(o.mail.inbox) == 0 {
+		o.mail = nil
+	}
+	return p
 }
 
 // begin empties the mailbox into a new pass.
@@ -63,12 +83,18 @@ func (o *object) begin() pass {
 	now := o.source.engine.clock.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	p := pass{inbox: o.inbox, gone: o.gone, look: o.look}
-	o.inbox, o.gone, o.look, o.timer = nil, nil, false, false
+	p := pass{look: o.look}
+	if o.mail != nil {
+		p.inbox, o.mail = o.mail.inbox, nil
+	}
+	o.look, o.gone, o.timer = false, false, false
 	for w := range o.all() {
+		if w.gone {
+			p.gone = append(p.gone, w)
+		}
 		w.flagRetry(now)
 		p.again = p.again || w.again
-		if w.leaving != nil {
+		if w.rare().leaving != nil {
 			p.leaving = append(p.leaving, w)
 		}
 	}
@@ -128,13 +154,6 @@ func (o *object) planPass(p *pass, s sighting) {
 func (o *object) lookNow(p *pass, gone types.UID, via via) {
 	s, ok := o.source.lookAt(o.key)
 	if !ok {
-		o.mu.Lock()
-		for w := range o.all() {
-			if !w.last.valid {
-				w.blocked.reason = ReasonNotSynced
-			}
-		}
-		o.mu.Unlock()
 		return
 	}
 	s.via = via
@@ -220,11 +239,11 @@ func (o *object) splitLeaving(leaving []*Waiter, by *worker) (n int, next *lane)
 func (o *object) overtakeLocked(p *pass) {
 	p.jobs = slices.DeleteFunc(p.jobs, func(j job) bool { return j.waiter.outcome != nil })
 	p.leaving = slices.DeleteFunc(p.leaving, func(w *Waiter) bool { return w.outcome != nil })
-	if len(p.jobs) == 0 || p.jobs[0].replay || len(p.inbox) > 0 || len(o.inbox) == 0 || o.source.rolledBack.Load() {
+	if len(p.jobs) == 0 || p.jobs[0].replay || len(p.inbox) > 0 || o.mail == nil || len(o.mail.inbox) == 0 || o.source.rolledBack.Load() {
 		return
 	}
-	newer := o.inbox[0]
+	newer := o.mail.inbox[0]
 	if p.seen.present() && newer.present() && newer.via == viaEvent && newer.uid == p.seen.uid && compareVersions(newer.version, p.seen.version) == above {
-		p.jobs, p.inbox, o.inbox = nil, o.inbox, nil
+		p.jobs, p.inbox, o.mail = nil, o.mail.inbox, nil
 	}
 }
