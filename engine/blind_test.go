@@ -24,9 +24,8 @@ import (
 // recorder is an Observer that keeps what it was told.
 type recorder struct {
 	engine.NopObserver
-	mu    sync.Mutex
-	told  []string
-	ended []engine.WaitEnd
+	mu   sync.Mutex
+	told []string
 }
 
 func (r *recorder) tell(format string, args ...any) {
