@@ -37,6 +37,9 @@ func (o *object) plan(s sighting) (jobs []job, stale, unordered bool) {
 	defer o.mu.Unlock()
 	ref := o.ref()
 	for w := range o.all() {
+		if w.begun && !w.gone && s.at.Sub(o.source.engine.born) > w.began {
+			w.barrier.look() // it came after Wait had begun, though before its look at the store
+		}
 		order := w.barrier.order(s.version)
 		stale, unordered = stale || order == below, unordered || order == unknown
 		presence, admission := w.barrier.admit(s)
@@ -168,7 +171,7 @@ func (w *Waiter) judged(s sighting, j *job, now time.Time) {
 	} else if uid == "" {
 		uid = w.last.uid // whose absence it is was told before
 	}
-	w.last = judged{valid: true, presence: presence, object: s.object, uid: uid, version: s.version, at: delivered, judgement: j.judgement}
+	w.last = judged{valid: true, presence: presence, object: j.observation.Object, uid: uid, version: s.version, at: delivered, judgement: j.judgement}
 	switch {
 	case w.changes != j.changes:
 		w.judgeAnew()

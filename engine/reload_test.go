@@ -309,12 +309,12 @@ func TestG11_RegisterDuringSwaps(t *testing.T) {
 	e := engine.New(newSet(doneWhen("0")), engine.WithLogger(klog.Logger{}))
 	must(t, e.Watch(pods, i))
 	must(t, e.Start(t.Context()))
-	const last = 200
+	const last = 50
 	var group sync.WaitGroup
 	waiters := make(chan *engine.Waiter, 2000)
 	for g := range 4 {
 		group.Go(func() {
-			for n := range 300 {
+			for n := range 150 {
 				w, err := e.Register(engine.Request{Ref: refTo(fmt.Sprint("x", (n+g)%50)), Predicate: "ready"})
 				if err != nil {
 					t.Error(err)
