@@ -20,20 +20,21 @@ type retry struct {
 func (w *Waiter) noteRetry(replayed bool, now time.Time) {
 	j := w.last.judgement
 	if j == nil || j.Verdict.Cause != CauseJudge {
-		w.retry = nil
+		w.dropRetry()
 		return
 	}
 	delay := retryFirst
-	if replayed && w.retry != nil {
-		delay = min(2*w.retry.delay, retryMost)
+	x := w.need()
+	if replayed && x.retry != nil {
+		delay = min(2*x.retry.delay, retryMost)
 	}
-	w.retry = &retry{delay: delay, due: now.Add(delay)}
+	x.retry = &retry{delay: delay, due: now.Add(delay)}
 }
 
 // flagRetry has the newest observation judged again if its time has come;
 // object.mu is held.
 func (w *Waiter) flagRetry(now time.Time) {
-	if w.retry != nil && !now.Before(w.retry.due) {
+	if r := w.rare().retry; r != nil && !now.Before(r.due) {
 		w.again = true
 	}
 }
@@ -54,7 +55,7 @@ func (o *object) planAgain() []job {
 			continue
 		}
 		j := w.jobLocked(w.last.observation(ref, w.barrier.pin))
-		j.replay, j.retried = true, w.retry != nil
+		j.replay, j.retried = true, w.rare().retry != nil
 		jobs = append(jobs, j)
 	}
 	return jobs
@@ -71,17 +72,22 @@ func (w *Waiter) armTimer(now time.Time) {
 			next = t
 		}
 	}
-	if w.retry != nil {
-		earlier(w.retry.due)
+	x := w.need()
+	if x.retry != nil {
+		earlier(x.retry.due)
 	}
 	if w.barrier.looking && !w.object.source.isBlind() {
-		for _, r := range w.holds {
+		for _, r := range x.holds {
 			earlier(r.since.Add(r.hold.For))
 		}
 	}
 	if !next.IsZero() {
-		w.timer = w.object.source.engine.afterFunc(next.Sub(now), w.object.schedule)
+		x.timer = w.object.source.engine.afterFunc(next.Sub(now), w.object.schedule)
 	}
 }
 
-func (w *Waiter) stopTimer() { w.timer = stopTimer(w.timer) }
+func (w *Waiter) stopTimer() {
+	if w.extra != nil {
+		w.extra.timer = stopTimer(w.extra.timer)
+	}
+}

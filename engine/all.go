@@ -145,14 +145,18 @@ func (w *Waiter) join(t *tally) {
 		t.ended(w)
 		return
 	}
-	w.joined = &membership{joint: t, next: w.joined}
+	x := w.need()
+	x.joined = &membership{joint: t, next: x.joined}
 }
 
 // quit undoes join.
 func (w *Waiter) quit(t *tally) {
 	w.object.mu.Lock()
 	defer w.object.mu.Unlock()
-	for m := &w.joined; *m != nil; {
+	if w.extra == nil {
+		return
+	}
+	for m := &w.extra.joined; *m != nil; {
 		if (*m).joint == t {
 			*m = (*m).next
 		} else {

@@ -48,6 +48,7 @@ func BenchmarkNoWaiter(b *testing.B) {
 					must(b, err)
 					defer w.Close()
 				}
+				defer reportCPU(b)()
 				b.ReportAllocs()
 				for b.Loop() {
 					handler.OnUpdate(objects[0], objects[1])
@@ -76,6 +77,7 @@ func BenchmarkRegisterClose(b *testing.B) {
 	// Of an informer that has not synced nothing is judged.
 	e, _, _ := started(b, false)
 	request := engine.Request{Ref: refTo("x"), Predicate: "ready"}
+	defer reportCPU(b)()
 	b.ReportAllocs()
 	for b.Loop() {
 		w, err := e.Register(request)
@@ -95,6 +97,7 @@ func BenchmarkEventToWait(b *testing.B) {
 		w.Done()
 	}
 	ctx := context.Background()
+	defer reportCPU(b)()
 	b.ReportAllocs()
 	version := 100
 	for b.Loop() {

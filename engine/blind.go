@@ -123,19 +123,19 @@ func (s *source) listens(next cache.WatchErrorHandlerWithContext) {
 	if next == nil {
 		next = cache.DefaultWatchErrorHandler
 	}
-	warn := func(why string, err error) {
-		s.engine.logger.Info("Warning: the engine will not hear why an informer can't list or watch: "+why,
-			"resource", s.gvr.String(), "namespace", s.namespace, "err", err)
+	warn := func(why string) {
+		s.engine.logger.Info("Warning: the engine will not hear why an informer can't list or watch",
+			"resource", s.gvr.String(), "namespace", s.namespace, "why", why)
 	}
 	i, ok := s.informer.(interface {
 		SetWatchErrorHandlerWithContext(cache.WatchErrorHandlerWithContext) error
 	})
 	switch {
 	case !ok:
-		warn("it takes no watch error handler", nil)
+		warn("it takes no watch error handler")
 		return
 	case !given && hasWatchErrorHandler(s.informer):
-		warn("its watch error handler was set elsewhere: give that one to WithWatchErrorHandler", nil)
+		warn("its watch error handler was set elsewhere: give that one to WithWatchErrorHandler")
 		return
 	}
 	err := i.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
@@ -145,7 +145,7 @@ func (s *source) listens(next cache.WatchErrorHandlerWithContext) {
 		next(ctx, r, err)
 	})
 	if err != nil {
-		warn("call Watch before the informer is started", err)
+		warn(err.Error() + ": call Watch before it is started")
 		return
 	}
 	s.sight.hears.Store(true)

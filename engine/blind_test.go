@@ -24,9 +24,8 @@ import (
 // recorder is an Observer that keeps what it was told.
 type recorder struct {
 	engine.NopObserver
-	mu    sync.Mutex
-	told  []string
-	ended []engine.WaitEnd
+	mu   sync.Mutex
+	told []string
 }
 
 func (r *recorder) tell(format string, args ...any) {
@@ -282,7 +281,7 @@ func TestWatchErrorHandler_ToleratesTakenAndStartedInformers(t *testing.T) {
 		running := plain()
 		go running.RunWithContext(ctx)
 		synctest.Wait()
-		if said := watch(running); !strings.Contains(said, "before the informer is started") {
+		if said := watch(running); !strings.Contains(said, "before it is started") {
 			t.Errorf("a running informer: %q", said)
 		}
 		if said := watch(newInformer()); !strings.Contains(said, "takes no watch error handler") {
@@ -329,89 +328,30 @@ func TestAtomicFIFOOff_IsWarnedOfOnceAtStart(t *testing.T) {
 	}
 }
 
-func TestFiltered_AVanishedObjectIsOutOfViewNeverGone(t *testing.T) {
-	for name, vanish := range map[string]func(i *informer){
-		"by a delete event": func(i *informer) { i.remove("x", "20") },
-		"by a tombstone":    func(i *informer) { i.relist("20") },
-		"unseen in a gap":   func(i *informer) { i.forget("x", "20"); i.put(pod("y", "u9", "21", "")) },
-	} {
-		for _, predicate := range []string{"ready", "gone"} {
-			t.Run(name+"/"+predicate, func(t *testing.T) {
-				playFiltered(t, func(s *scene) {
-					t := s.T
-					written := pod("x", "u1", "10", "Other")
-					s.informer.put(written)
-					w := s.register(predicate, "x")
-					must(t, w.After(written))
-					ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
-					defer cancel()
-					g := s.waitWith(ctx, w)
-					calls := s.set.predicates[predicate].calls.Load()
-					vanish(s.informer)
-					seconds(30)
-					g.pending()
-					if n := s.set.predicates[predicate].calls.Load() - calls; n != 0 {
-						t.Fatalf("the predicate was asked %d times about what is out of view", n)
-					}
-					// Back in view it is the same object, judged as ever.
-					if predicate == "ready" && name != "unseen in a gap" {
-						s.informer.put(pod("x", "u1", "30", "Done"))
-						g.done("30")
-						return
-					}
-					seconds(31)
-					g.ended()
-					if e := waitError(t, g.err); name != "unseen in a gap" && (e.Verdict.Reason != engine.ReasonOutOfView || !strings.Contains(e.Error(), "shows only some of the objects")) {
-						t.Fatalf("the deadline's error: %v", g.err)
-					}
-				})
-			})
+func TestWaitForSync_SaysWhyNothingComes(t *testing.T) {
+	playBlind(t, func(s *watched) {
+		s.server.forbid("list")
+		s.run()
+		ctx, cancel := context.WithTimeout(s.Context(), time.Second)
+		defer cancel()
+		if err := s.engine.WaitForSync(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "cannot list resource") {
+			s.Fatal(err)
 		}
-	}
+	})
 }
 
-func TestFiltered_AnAbsentObjectIsOutOfViewToo(t *testing.T) {
-	playFiltered(t, func(s *scene) {
-		t := s.T
-		for _, predicate := range []string{"ready", "gone"} {
-			w := s.register(predicate, "x")
-			ctx, cancel := context.WithTimeout(s.Context(), time.Second)
-			g := s.waitWith(ctx, w)
-			g.pending()
-			seconds(1)
-			g.ended()
-			cancel()
-			if e := waitError(t, g.err); e.Verdict.Reason != engine.ReasonOutOfView || e.Verdict.Predicate.Name != predicate {
-				t.Fatalf("%s: %v", predicate, g.err)
+func TestWait_LogsToTheCallersLogger(t *testing.T) {
+	play(t, func(s *scene) {
+		logger := ktesting.NewLogger(s.T, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(4)))
+		ctx := klog.NewContext(s.Context(), klog.LoggerWithValues(logger, "requestID", 7))
+		g := s.waitWith(ctx, s.register("ready", "x"))
+		s.informer.put(pod("x", "u1", "10", "Done"))
+		g.done("10")
+		log := logger.GetSink().(ktesting.Underlier).GetBuffer().String()
+		for _, want := range []string{"Waiting requestID=7", `reference="pods a/x"`, "Wait ended requestID=7", `outcome="Done"`} {
+			if !strings.Contains(log, want) {
+				s.Errorf("the log lacks %s: %s", want, log)
 			}
 		}
-	})
-}
-
-func TestFiltered_AnotherUIDAndTheServersWordStillSayGone(t *testing.T) {
-	playFiltered(t, func(s *scene) {
-		t := s.T
-		written := pod("x", "u1", "10", "Other")
-		s.informer.put(written)
-		w := s.register("gone", "x")
-		must(t, w.After(written))
-		g := s.wait(w)
-		s.informer.put(pod("x", "u2", "20", "Other"))
-		g.done("20")
-	})
-}
-
-// playFiltered is play with an informer that shows only some of the objects.
-func playFiltered(t *testing.T, f func(s *scene)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancel(t.Context())
-		defer stop()
-		s := &scene{T: t, informer: newInformer(), set: newSet(), stop: stop}
-		s.informer.sync("1")
-		s.engine = engine.New(s.set, engine.WithLogger(klog.Logger{}))
-		must(t, s.engine.Watch(pods, s.informer, engine.Filtered()))
-		must(t, s.engine.Start(ctx))
-		f(s)
 	})
 }

@@ -54,7 +54,7 @@ func (w *Waiter) serverGone() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	w.gone = true
-	o.gone = append(o.gone, w)
+	o.gone = true
 	o.scheduleLocked()
 }
 

@@ -17,6 +17,12 @@
 //		return client.Create(ctx, volume, metav1.CreateOptions{})
 //	})
 //
+// All and Any wait for several waiters with one deadline. What holds a wait up
+// can be seen from outside: Waiters is the live list, Blindness says which
+// resources can't be seen and why (config.Wrap(eng.WrapTransport) lets the engine
+// hear of refused connections too), and WithObserver takes metrics; package
+// enginemetrics has them for Prometheus.
+//
 // The package knows neither CEL nor WebAssembly: a Set (package predicates has
 // one) supplies predicates behind small interfaces.
 package engine

@@ -12,16 +12,19 @@ func (o *object) endLocked(w *Waiter, outcome *outcome) {
 	}
 	w.unblock()
 	w.stopTimer()
-	w.timeout.stop()
+	x := w.rare()
+	if w.extra != nil {
+		w.extra.timeout.stop()
+	}
 	w.outcome = outcome
 	if w.done != nil {
 		close(w.done)
 	}
-	for m := w.joined; m != nil; m = m.next {
+	for m := x.joined; m != nil; m = m.next {
 		m.joint.ended(w)
 	}
 	if observer := o.source.engine.observer; observer != nil {
-		observer.WaiterEnded(WaitEnd{Operation: w.operation, Predicate: w.id, Outcome: outcome.kind(), Took: w.age()})
+		observer.WaiterEnded(WaitEnd{Operation: w.terms.operation, Predicate: w.terms.id, Outcome: outcome.kind(), Took: w.age()})
 	}
 }
 
@@ -31,7 +34,7 @@ func (w *Waiter) decided(v Verdict, now time.Time) *outcome {
 		Absent:          w.last.object == nil,
 		Verdict:         v,
 		ResourceVersion: w.last.version,
-		Delivered:       w.last.at,
+		Delivered:       w.object.source.engine.born.Add(w.last.at),
 		Ended:           now,
 		object:          w.last.object,
 	}
@@ -48,8 +51,8 @@ func (w *Waiter) decided(v Verdict, now time.Time) *outcome {
 func (w *Waiter) waitErrorLocked(cause error, v Verdict) *WaitError {
 	e := &WaitError{
 		Ref:       w.object.ref(),
-		Operation: w.operation,
-		Predicate: w.id,
+		Operation: w.terms.operation,
+		Predicate: w.terms.id,
 		Verdict:   v,
 		Cause:     cause,
 	}
@@ -59,10 +62,10 @@ func (w *Waiter) waitErrorLocked(cause error, v Verdict) *WaitError {
 	}
 	if w.last.valid {
 		e.ResourceVersion = w.last.version
-		e.Age = w.object.source.engine.clock.Since(w.last.at)
+		e.Age = w.object.source.engine.sinceBorn() - w.last.at
 	}
-	if w.timeout.hit {
-		e.Timeout = w.timeout.after
+	if t := w.rare().timeout; t.hit {
+		e.Timeout = t.after
 	}
 	return e
 }
@@ -79,7 +82,7 @@ func (o *object) letGo(leaving []*Waiter, by *worker) {
 		if now := w.verdictLocked(); !w.again && now.Decisive() { // a hold time has passed meanwhile
 			o.endLocked(w, w.decided(now, o.source.engine.clock.Now()))
 		} else if w.outcome == nil && !w.again {
-			e := w.waitErrorLocked(w.leaving, v)
+			e := w.waitErrorLocked(w.rare().leaving, v)
 			e.Explanation = explanation(v)
 			o.endLocked(w, &outcome{err: e})
 		}
@@ -97,8 +100,10 @@ func (w *Waiter) statusLocked() Verdict {
 	v := w.verdictLocked()
 	switch {
 	case w.last.valid:
-	case w.blocked.reason != "":
-		v.Reason, v.Message = w.blocked.reason, w.blocked.message(w.object, w.barrier.floor)
+	case w.blocked != nil:
+		v.Reason, v.Message = ReasonBeforeBarrier, w.blocked.message(w.barrier.floor)
+	case !w.object.source.listed.Load():
+		v.Reason, v.Message = ReasonNotSynced, w.object.source.unsynced
 	default:
 		v.Message = "nothing was seen of it yet"
 	}
@@ -110,7 +115,7 @@ func (w *Waiter) statusLocked() Verdict {
 func (w *Waiter) describe(by *worker) Verdict {
 	o, engine := w.object, w.object.source.engine
 	o.mu.Lock()
-	v, last, holds := w.statusLocked(), w.last, w.holds
+	v, last, holds := w.statusLocked(), w.last, w.rare().holds
 	terms, judge := w.terms, w.judge
 	observation := last.observation(o.ref(), w.barrier.pin)
 	o.mu.Unlock()

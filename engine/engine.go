@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 )
@@ -94,8 +93,9 @@ func (e *Engine) Watch(gvr schema.GroupVersionResource, informer Informer, opts 
 		filtered:  c.filtered,
 		informer:  informer,
 		store:     store,
-		objects:   map[types.NamespacedName]*object{},
+		objects:   newIndex(),
 		firstLook: make(chan struct{}),
+		unsynced:  fmt.Sprintf("the informer of %s has not synced yet", gvr.GroupResource()),
 	}
 	e.sources[gvr] = append(e.sources[gvr], s)
 	s.listens(c.next)
@@ -182,7 +182,11 @@ func (e *Engine) WaitForSync(ctx context.Context) error {
 		case <-e.ctx.Done():
 			return fmt.Errorf("waiting for the informer of %s to sync: %w", s.gvr, ErrEngineStopped)
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for the informer of %s to sync: %w: is it started, and may it list and watch?", s.gvr, ctx.Err())
+			why := "is it started, and may it list and watch?"
+			if b := s.blindness(); b != nil {
+				why = b.String()
+			}
+			return fmt.Errorf("waiting for the informer of %s to sync: %w: %s", s.gvr, ctx.Err(), why)
 		}
 	}
 	return nil
@@ -210,27 +214,33 @@ func (e *Engine) Register(req Request) (*Waiter, error) {
 		return nil, fmt.Errorf("registering a wait on %s: %w", req.Ref, err)
 	}
 	w := &Waiter{
-		operation: req.Operation,
-		params:    maps.Clone(req.Params),
-		born:      e.clock.Since(e.born),
-		number:    set.number,
-		terms:     agreed.terms,
-		id:        agreed.terms.id,
-		judge:     agreed.judge,
-		shadows:   agreed.shadows,
+		born:   e.sinceBorn(),
+		number: set.number,
+		terms:  agreed.terms,
+		judge:  agreed.judge,
 	}
+	if len(req.Params) > 0 {
+		w.params = maps.Clone(req.Params)
+	}
+	w.setShadows(agreed.shadows)
 	if req.Supersedes != "" {
-		key := req.Supersedes // a copy: the request stays off the heap
-		w.key = &key
+		w.need().key = req.Supersedes
 	}
 	w.barrier.pin, w.barrier.known = req.Ref.UID, req.Ref.UID != ""
-	w.timeout.after = agreed.terms.timeout
+	if agreed.terms.timeout > 0 {
+		w.need().timeout.after = agreed.terms.timeout
+	}
 	if err := source.register(w, req.Ref.NamespacedName()); err != nil {
 		return nil, fmt.Errorf("registering a wait on %s: %w", req.Ref, err)
 	}
+	// Before the first list there is nothing to look at: awaitSync has everyone look
+	// who was in the map by the end of it.
+	if source.synced() {
+		w.object.lookAgain()
+	}
 	e.catchUp(w)
-	if w.key != nil {
-		e.supersede(w)
+	if req.Supersedes != "" {
+		e.supersede(w, req.Supersedes)
 	}
 	return w, nil
 }
@@ -277,6 +287,9 @@ func (e *Engine) watches(resource schema.GroupResource) bool {
 	}
 	return false
 }
+
+// sinceBorn returns the time since the engine was made.
+func (e *Engine) sinceBorn() time.Duration { return e.clock.Since(e.born) }
 
 // afterFunc calls f in a goroutine of its own after d. A fake clock runs its
 // callbacks with its own lock held, so f must not run in them.

@@ -420,3 +420,36 @@ func TestDo_GoneWhileAStaleStateIsBeingJudged(t *testing.T) {
 		}, p)
 	})
 }
+
+// A deletion that comes after Wait was called, but before a slow judge lets Wait
+// look, is one of the object that it waits for.
+func TestG4_WhatComesAfterWaitHasBegunCountsBeforeItsLookToo(t *testing.T) {
+	var judging, goOn chan struct{}
+	held := &predicate{name: "held", judge: func(o engine.Observation, _ engine.Params) engine.Judgement {
+		if o.ResourceVersion == "10" {
+			judging <- struct{}{}
+			<-goOn
+		}
+		if o.Presence == engine.Deleted {
+			return engine.Judgement{Verdict: engine.Verdict{Decision: engine.Failed, Code: codes.Aborted, Reason: engine.ReasonObjectDeleted}}
+		}
+		return engine.Judgement{}
+	}}
+	play(t, func(s *scene) {
+		judging, goOn = make(chan struct{}), make(chan struct{})
+		s.informer.put(pod("x", "u1", "10", ""))
+		w, err := s.engine.Register(engine.Request{Ref: refTo("x"), Predicate: "held"})
+		must(s.T, err)
+		defer w.Close()
+		<-judging // before Wait
+		done := w.Done()
+		time.Sleep(time.Second)
+		s.informer.put(pod("x", "u1", "11", ""))
+		s.informer.remove("x", "12")
+		close(goOn)
+		<-done
+		if r, err := w.Result(); err == nil || r == nil || r.Verdict.Reason != engine.ReasonObjectDeleted {
+			t.Errorf("%v", err)
+		}
+	}, held)
+}

@@ -45,7 +45,9 @@ func refTo(name string) engine.Reference {
 // state is "Done", failed when it is "Failed…", and fails when the object is gone.
 type predicate struct {
 	name      string
-	gone      bool // expects absence
+	digest    string // of another version of the predicate; empty: by the name
+	needs     string // a declared param without a default
+	gone      bool   // expects absence
 	resources []schema.GroupVersionResource
 	onDelete  *engine.Verdict
 	judge     func(o engine.Observation, p engine.Params) engine.Judgement
@@ -53,7 +55,11 @@ type predicate struct {
 }
 
 func (p *predicate) ID() engine.PredicateID {
-	return engine.PredicateID{Name: p.name, Digest: "digest of " + p.name}
+	digest := p.digest
+	if digest == "" {
+		digest = "digest of " + p.name
+	}
+	return engine.PredicateID{Name: p.name, Digest: digest}
 }
 
 func (p *predicate) Resources() []schema.GroupVersionResource {
@@ -67,7 +73,10 @@ func (p *predicate) Bind(params engine.Params) (engine.Judge, error) {
 	if _, bad := params["bad"]; bad {
 		return nil, fmt.Errorf("param %q is bad", "bad")
 	}
-	return &judge{p, params, fmt.Sprint(p.name, params)}, nil
+	if _, given := params[p.needs]; p.needs != "" && !given {
+		return nil, fmt.Errorf("param %q is missing", p.needs)
+	}
+	return &judge{p, params, fmt.Sprint(p.ID().Digest, params)}, nil
 }
 
 type judge struct {
@@ -172,6 +181,7 @@ type scene struct {
 	informer *informer
 	set      *set
 	stop     context.CancelFunc
+	log      func() string
 }
 
 // play runs a test on a started engine whose informer has synced, empty.
@@ -287,8 +297,14 @@ func seconds(n float64) {
 // nothingKept checks G10.
 func (s *scene) nothingKept() {
 	s.Helper()
+	s.nothingKeptBut(0)
+}
+
+// nothingKeptBut checks that so many objects have waiters, and nothing goes on.
+func (s *scene) nothingKeptBut(n int) {
+	s.Helper()
 	synctest.Wait()
-	if objects, unseen, workers, tasks := s.engine.Kept(); objects+unseen+workers+tasks != 0 {
+	if objects, unseen, workers, tasks := s.engine.Kept(); objects != n || unseen+workers+tasks != 0 {
 		s.Fatalf("the engine keeps %d objects, %d unseen, %d workers, %d tasks", objects, unseen, workers, tasks)
 	}
 }

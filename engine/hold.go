@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -19,7 +18,7 @@ func (r running) passed(now time.Time) bool { return now.Sub(r.since) >= r.hold.
 // time, one that doesn't hold any more loses it. They don't apply to deletion:
 // there the first rule decides at once.
 func (w *Waiter) updateHolds(at time.Time) {
-	before := w.holds
+	before := w.rare().holds
 	w.dropHolds()
 	j := w.last.judgement
 	if j == nil || len(j.Holding) == 0 {
@@ -29,7 +28,8 @@ func (w *Waiter) updateHolds(at time.Time) {
 		w.last.judgement = &Judgement{Verdict: j.Holding[0].Verdict}
 		return
 	}
-	w.holds = make([]running, 0, len(j.Holding))
+	x := w.need()
+	x.holds = make([]running, 0, len(j.Holding))
 	for _, hold := range j.Holding {
 		r := running{hold: hold, since: at}
 		for _, old := range before {
@@ -37,13 +37,17 @@ func (w *Waiter) updateHolds(at time.Time) {
 				r.since = old.since
 			}
 		}
-		w.holds = append(w.holds, r)
+		x.holds = append(x.holds, r)
 	}
 }
 
 // dropHolds forgets the hold times. What it forgot stays readable by who holds
 // the slice.
-func (w *Waiter) dropHolds() { w.holds = nil }
+func (w *Waiter) dropHolds() {
+	if w.extra != nil {
+		w.extra.holds = nil
+	}
+}
 
 // verdictLocked returns the verdict that counts now; object.mu is held.
 func (w *Waiter) verdictLocked() Verdict {
@@ -55,15 +59,15 @@ func (w *Waiter) verdictLocked() Verdict {
 // blind no time passes for a rule: whether it still holds can't be seen.
 func (w *Waiter) verdictAt(t time.Time) Verdict {
 	if !w.object.source.isBlind() {
-		for _, r := range w.holds {
+		for _, r := range w.rare().holds {
 			if r.passed(t) {
 				v := r.hold.Verdict
-				v.Predicate = w.id
+				v.Predicate = w.terms.id
 				return v
 			}
 		}
 	}
-	return w.last.verdict(w.id)
+	return w.last.verdict(w.terms.id)
 }
 
 // describeHolds says of a pending verdict which rules are holding.
@@ -85,58 +89,4 @@ func describeHolds(v Verdict, holds []running, now time.Time) Verdict {
 	}
 	v.Reason, v.Message = ReasonHolding, strings.Join(parts, "; ")
 	return v
-}
-
-// timeout is the binding's cap on a wait. It runs from Wait.
-type timeout struct {
-	after time.Duration
-	began time.Time // when Wait was called
-	timer interface{ Stop() bool }
-	hit   bool
-}
-
-// arm starts it; object.mu is held.
-func (t *timeout) arm(w *Waiter) {
-	t.began = w.object.source.engine.clock.Now()
-	t.start(w)
-}
-
-func (t *timeout) start(w *Waiter) {
-	if t.after <= 0 {
-		return
-	}
-	after, e := t.after, w.object.source.engine
-	t.timer = e.afterFunc(after-e.clock.Since(t.began), func() { w.timedOut(after) })
-}
-
-// timedOut has the waiter end, unless its timeout has become another meanwhile.
-func (w *Waiter) timedOut(after time.Duration) {
-	w.object.mu.Lock()
-	current := w.timeout.after == after
-	if current {
-		w.timeout.hit = w.leaving == nil
-	}
-	w.object.mu.Unlock()
-	if current {
-		w.leave(context.DeadlineExceeded)
-	}
-}
-
-// change makes it another, still counted from Wait; object.mu is held.
-func (t *timeout) change(w *Waiter, after time.Duration) {
-	if t.after == after {
-		return
-	}
-	t.stop()
-	t.after = after
-	if w.begun {
-		t.start(w)
-	}
-}
-
-func (t *timeout) stop() {
-	if t.timer != nil {
-		t.timer.Stop()
-		t.timer = nil
-	}
 }

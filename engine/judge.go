@@ -38,7 +38,7 @@ func (o *object) plan(s sighting) (jobs []job, stale, unordered bool) {
 	ref := o.ref()
 	for w := range o.all() {
 		if w.begun && !w.gone && int32(s.seq-w.begunAt) > 0 {
-			w.barrier.look() // delivered after Wait was called, although its own look is still to come
+			w.barrier.look() // it came after Wait had begun, though before its look at the store
 		}
 		order := w.barrier.order(s.version)
 		stale, unordered = stale || order == below, unordered || order == unknown
@@ -167,11 +167,11 @@ func (w *Waiter) judged(s sighting, j *job, now time.Time) {
 	}
 	delivered := w.last.at
 	if !j.same {
-		delivered = s.at
+		delivered = s.at.Sub(w.object.source.engine.born)
 	} else if uid == "" {
 		uid = w.last.uid // whose absence it is was told before
 	}
-	w.last = judged{valid: true, presence: presence, object: s.object, uid: uid, version: s.version, at: delivered, judgement: j.judgement}
+	w.last = judged{valid: true, presence: presence, object: j.observation.Object, uid: uid, version: s.version, at: delivered, judgement: j.judgement}
 	switch {
 	case w.changes != j.changes:
 		w.judgeAnew()
@@ -230,8 +230,8 @@ func (o *object) horizonLocked(p *pass) (now, horizon time.Time) {
 	switch {
 	case len(p.inbox) > 0:
 		return now, p.inbox[0].at
-	case len(o.inbox) > 0:
-		return now, o.inbox[0].at
+	case o.mail != nil && len(o.mail.inbox) > 0:
+		return now, o.mail.inbox[0].at
 	}
 	return now, now
 }
@@ -244,7 +244,7 @@ func (o *object) settleLocked(w *Waiter, now, horizon time.Time) bool {
 			return true
 		}
 	}
-	if len(w.holds) > 0 || w.retry != nil {
+	if x := w.rare(); len(x.holds) > 0 || x.retry != nil {
 		w.armTimer(now)
 	} else {
 		w.stopTimer()

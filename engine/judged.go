@@ -10,14 +10,14 @@ import (
 
 // judged is the newest sighting that a waiter was judged on, and what came of it.
 type judged struct {
-	valid    bool
-	presence Presence
-	object   metav1.Object
-	uid      types.UID
-	version  string
-	at       time.Time
+	object  metav1.Object
+	uid     types.UID
+	version string
+	at      time.Duration // when it had reached the engine, since the engine was made
 	// judgement is nil for a pending verdict without texts, the ordinary one.
 	judgement *Judgement
+	presence  Presence
+	valid     bool
 }
 
 // same reports whether the sighting, judged as p, would be judged as before: the
@@ -59,19 +59,16 @@ func observationOf(ref Reference, p Presence, s sighting, pin types.UID) Observa
 	return o
 }
 
-// blocked says why a waiter has judged nothing yet. The zero value says nothing.
+// blocked says what keeps a waiter, which has judged nothing yet, before its barrier.
 type blocked struct {
-	reason string // ReasonNotSynced, ReasonBeforeBarrier
 	seen   string // the version that the cache shows
 	store  bool   // it is the store's version, not the object's
 	unseen bool   // looked at again by the unseen timer
 	quiet  int    // ticks of that timer without news, where versions can't be compared
 }
 
-func (b blocked) message(o *object, floor string) string {
+func (b *blocked) message(floor string) string {
 	switch {
-	case b.reason == ReasonNotSynced:
-		return fmt.Sprintf("the informer of %s has not synced yet", o.source.gvr.GroupResource())
 	case !comparableVersion(floor):
 		return "the caller's own write has not been delivered yet (its resourceVersion can't be compared)"
 	case b.store:

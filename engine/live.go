@@ -80,15 +80,15 @@ func (w *Waiter) liveStatus(said map[described]Verdict) (WaiterStatus, bool) {
 	o, clock := w.object, w.object.source.engine.clock
 	o.mu.Lock()
 	status := WaiterStatus{
-		Ref: o.ref(), Operation: w.operation, Predicate: w.id,
+		Ref: o.ref(), Operation: w.terms.operation, Predicate: w.terms.id,
 		Waiting: w.begun, Age: w.age(), ResourceVersion: w.last.version,
 	}
 	status.Ref.UID = w.barrier.pin
 	if w.last.valid {
-		status.Judged = clock.Since(w.last.at)
+		status.Judged = clock.Since(o.source.engine.born.Add(w.last.at))
 	}
 	key := described{w.judge.Key(), w.last.presence, w.last.version, string(w.barrier.pin)}
-	shareable, ended := w.last.valid && w.holds == nil && !w.verdictLocked().Decisive(), w.outcome != nil
+	shareable, ended := w.last.valid && w.rare().holds == nil && !w.verdictLocked().Decisive(), w.outcome != nil
 	o.mu.Unlock()
 	if ended {
 		return status, false

@@ -15,15 +15,33 @@ type object struct {
 	key    types.NamespacedName
 
 	mu        sync.Mutex
-	inbox     []sighting // oldest first
-	gone      []*Waiter  // told by the server itself that there is no such object
-	look      bool       // look at the store after the inbox
-	timer     bool       // a waiter's timer has fired
-	scheduled bool       // queued or being processed: one worker at a time
-	parked    *pass      // handed on to the lane of a slow predicate
-	waiters   *Waiter    // newest first
-	unseen    int        // waiters that wait for the cache to catch up
-	delivered uint32     // how many sightings were delivered so far; it may wrap
+	waiters   *Waiter // newest first
+	mail      *mail   // nil: none
+	unseen    int32   // waiters that wait for the cache to catch up
+	delivered uint32  // how many sightings were delivered so far; it may wrap
+	look      bool    // look at the store after the inbox
+	gone      bool    // a waiter was told by the server itself that there is no such object
+	timer     bool    // a waiter's timer has fired
+	scheduled bool    // queued or being processed: one worker at a time
+
+	clash *object // the next one of the index in the same place
+}
+
+// mail is what was delivered of an object and is not judged yet, in the ordinary
+// case one sighting.
+type mail struct {
+	inbox  []sighting // oldest first
+	parked *pass      // handed on to the lane of a slow predicate
+	first  [1]sighting
+}
+
+// box returns the object's mail for writing; object.mu is held.
+func (o *object) box() *mail {
+	if o.mail == nil {
+		o.mail = &mail{}
+		o.mail.inbox = o.mail.first[:0]
+	}
+	return o.mail
 }
 
 // ref returns the reference of the object, without a UID.
@@ -35,17 +53,18 @@ func (o *object) ref() Reference {
 func (o *object) deliver(sightings ...sighting) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	box := o.box()
 	for _, s := range sightings {
 		o.delivered++
 		s.seq = o.delivered
-		if n := len(o.inbox); n > 0 && s.mergesInto(o.inbox[n-1]) {
-			o.inbox[n-1] = s
+		if n := len(box.inbox); n > 0 && s.mergesInto(box.inbox[n-1]) {
+			box.inbox[n-1] = s
 			if observer := o.source.engine.observer; observer != nil {
 				observer.Merged(o.source.gvr)
 			}
 			continue
 		}
-		o.inbox = append(o.inbox, s)
+		box.inbox = append(box.inbox, s)
 	}
 	o.scheduleLocked()
 }
@@ -119,8 +138,8 @@ func (o *object) detach(ended ...*Waiter) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, w := range ended {
-		if w.key != nil {
-			s.engine.keys.release(*w.key, w)
+		if key := w.rare().key; key != "" {
+			s.engine.keys.release(key, w)
 		}
 		switch {
 		case w.prev != nil:
@@ -135,9 +154,10 @@ func (o *object) detach(ended ...*Waiter) {
 		}
 		w.next, w.prev = nil, nil
 	}
-	if o.waiters == nil && s.objects[o.key] == o {
-		delete(s.objects, o.key)
+	if o.waiters == nil && s.objects.drop(o) {
 		s.waiting.Add(-1)
-		o.inbox, o.gone = nil, nil
+		if o.mail != nil {
+			o.mail.inbox = nil
+		}
 	}
 }

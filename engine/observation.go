@@ -8,7 +8,7 @@ import (
 )
 
 // Presence says whether an observation shows an object, and if not, why.
-type Presence int
+type Presence int8
 
 const (
 	// Present: the observation holds the object.

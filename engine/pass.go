@@ -1,5 +1,7 @@
 package engine
 
+import "slices"
+
 // pass is one run through an object's mailbox: what it holds is judged in order,
 // then the store is looked at if asked to, then those go who are leaving. The
 // store is never behind what was delivered, so the look comes last.
@@ -24,17 +26,18 @@ type pass struct {
 // a time.
 func (o *object) process(by *worker) {
 	var p pass
-	if o.parked != nil {
-		p, o.parked = *o.parked, nil
+	if parked := o.unpark(); parked != nil {
+		p = *parked
 		p.judged = false
-		o.overtake(&p)
+		o.mu.Lock()
+		o.overtakeLocked(&p)
+		o.mu.Unlock()
 	} else {
 		p = o.begin()
 	}
 	for {
 		if next := o.work(&p, by); next != nil {
-			parked := p
-			o.parked = &parked
+			o.park(p)
 			next.add(o)
 			return
 		}
@@ -44,10 +47,31 @@ func (o *object) process(by *worker) {
 	}
 	o.mu.Lock()
 	o.scheduled = false
-	if len(o.inbox) > 0 || len(o.gone) > 0 || o.look || o.timer {
+	if o.mail != nil || o.gone || o.look || o.timer {
 		o.scheduleLocked()
 	}
 	o.mu.Unlock()
+}
+
+// park keeps a pass that is handed on.
+func (o *object) park(p pass) {
+	o.mu.Lock()
+	o.box().parked = &p
+	o.mu.Unlock()
+}
+
+// unpark returns the pass that was handed on, nil if there is none.
+func (o *object) unpark() *pass {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.mail == nil || o.mail.parked == nil {
+		return nil
+	}
+	p := o.mail.parked
+	if o.mail.parked = nil; len(o.mail.inbox) == 0 {
+		o.mail = nil
+	}
+	return p
 }
 
 // begin empties the mailbox into a new pass.
@@ -55,12 +79,18 @@ func (o *object) begin() pass {
 	now := o.source.engine.clock.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	p := pass{inbox: o.inbox, gone: o.gone, look: o.look}
-	o.inbox, o.gone, o.look, o.timer = nil, nil, false, false
+	p := pass{look: o.look}
+	if o.mail != nil {
+		p.inbox, o.mail = o.mail.inbox, nil
+	}
+	o.look, o.gone, o.timer = false, false, false
 	for w := range o.all() {
+		if w.gone {
+			p.gone = append(p.gone, w)
+		}
 		w.flagRetry(now)
 		p.again = p.again || w.again
-		if w.leaving != nil {
+		if w.rare().leaving != nil {
 			p.leaving = append(p.leaving, w)
 		}
 	}
@@ -120,13 +150,6 @@ func (o *object) planPass(p *pass, s sighting) {
 func (o *object) lookNow(p *pass, why sighting) {
 	s, ok := o.source.lookAt(o.key)
 	if !ok {
-		o.mu.Lock()
-		for w := range o.all() {
-			if !w.last.valid {
-				w.blocked.reason = ReasonNotSynced
-			}
-		}
-		o.mu.Unlock()
 		return
 	}
 	s.via, s.seq = why.via, why.seq
@@ -206,16 +229,17 @@ func (o *object) splitLeaving(leaving []*Waiter, by *worker) (n int, next *lane)
 	return n, next
 }
 
-// overtake drops the jobs that have waited for a lane so long that a newer update
-// of the same object has come: that one is judged instead.
-func (o *object) overtake(p *pass) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(p.jobs) == 0 || p.jobs[0].replay || len(p.inbox) > 0 || len(o.inbox) == 0 || o.source.rolledBack.Load() {
+// overtakeLocked drops the jobs that have waited for a lane so long that nobody
+// needs them any more: their waiters have ended, or a newer update of the same
+// object has come, which is judged instead; object.mu is held.
+func (o *object) overtakeLocked(p *pass) {
+	p.jobs = slices.DeleteFunc(p.jobs, func(j job) bool { return j.waiter.outcome != nil })
+	p.leaving = slices.DeleteFunc(p.leaving, func(w *Waiter) bool { return w.outcome != nil })
+	if len(p.jobs) == 0 || p.jobs[0].replay || len(p.inbox) > 0 || o.mail == nil || len(o.mail.inbox) == 0 || o.source.rolledBack.Load() {
 		return
 	}
-	newer := o.inbox[0]
+	newer := o.mail.inbox[0]
 	if p.seen.present() && newer.present() && newer.via == viaEvent && newer.uid == p.seen.uid && compareVersions(newer.version, p.seen.version) == above {
-		p.jobs, p.inbox, o.inbox = nil, o.inbox, nil
+		p.jobs, p.inbox, o.mail = nil, o.mail.inbox, nil
 	}
 }

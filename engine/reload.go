@@ -121,7 +121,7 @@ func (m *mover) behind(o *object) []move {
 
 // requestLocked returns what the waiter was made with.
 func (w *Waiter) requestLocked() Request {
-	return Request{Ref: w.object.ref(), Operation: w.operation, Predicate: w.terms.predicate, Params: w.params}
+	return Request{Ref: w.object.ref(), Operation: w.terms.operation, Predicate: w.terms.predicate, Params: w.params}
 }
 
 // apply puts the waiter on its new terms, or leaves it; object.mu is held.
@@ -129,15 +129,15 @@ func (m *mover) apply(w *Waiter, v *move) {
 	switch {
 	case v.err != nil:
 		m.pin(v)
-		w.shadows = nil // they are the old set's
+		w.setShadows(nil) // they are the old set's
 	case v.agreed.inFlight() == Pin && !v.same:
 		m.byPin++
-		w.shadows = v.agreed.shadows.continues(w.shadows)
+		w.setShadows(v.agreed.shadows.continues(w.rare().shadows))
 	default:
-		w.shadows = v.agreed.shadows.continues(w.shadows)
-		w.timeout.change(w, v.agreed.terms.timeout)
+		w.setShadows(v.agreed.shadows.continues(w.rare().shadows))
+		w.changeTimeout(v.agreed.terms.timeout)
 		// The new judge even if it is equal, so that the old one can go.
-		w.terms, w.id, w.judge = v.agreed.terms, v.agreed.terms.id, v.agreed.judge
+		w.terms, w.judge = v.agreed.terms, v.agreed.judge
 		if v.same {
 			m.kept++
 			return
@@ -152,7 +152,7 @@ func (m *mover) apply(w *Waiter, v *move) {
 func (w *Waiter) judgeAnew() {
 	w.changes++
 	w.dropHolds()
-	w.retry = nil
+	w.dropRetry()
 	w.last.judgement, w.again = nil, w.last.valid
 	w.object.look = true
 	w.object.scheduleLocked()

@@ -66,10 +66,11 @@ func (s *shadows) continues(before *shadows) *shadows {
 func (w *Waiter) Disagreements() int {
 	w.object.mu.Lock()
 	defer w.object.mu.Unlock()
-	if w.shadows == nil {
+	shadows := w.rare().shadows
+	if shadows == nil {
 		return 0
 	}
-	return w.shadows.disagreements
+	return shadows.disagreements
 }
 
 // Disagreements returns how often shadow bindings and those that decide have
@@ -95,10 +96,10 @@ func (o *object) judgeShadows(jobs []job, by *worker) {
 	o.mu.Lock()
 	for i := range jobs {
 		j := &jobs[i]
-		if j.waiter.shadows == nil || j.same || j.retried {
+		if j.waiter.rare().shadows == nil || j.same || j.retried || j.observation.Presence == outOfView {
 			continue
 		}
-		for _, s := range j.waiter.shadows.all {
+		for _, s := range j.waiter.rare().shadows.all {
 			b := &beside{object: o, shadow: s, binding: s.binding, enforced: *j, job: job{
 				waiter: j.waiter, judge: s.judge, terms: s.terms, observation: j.observation,
 			}}
@@ -122,7 +123,7 @@ func (o *object) hasShadows(jobs []job) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i := range jobs {
-		if jobs[i].waiter.shadows != nil {
+		if jobs[i].waiter.rare().shadows != nil {
 			return true
 		}
 	}
@@ -180,10 +181,11 @@ func (b *beside) count(differs bool) {
 	o, w := b.object, b.job.waiter
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if w.shadows == nil {
-		w.shadows = &shadows{}
+	x := w.need()
+	if x.shadows == nil {
+		x.shadows = &shadows{}
 	}
-	w.shadows.disagreements++
+	x.shadows.disagreements++
 }
 
 func (b *beside) differs() bool {

@@ -23,14 +23,16 @@ type source struct {
 	store     Store
 	handle    cache.ResourceEventHandlerRegistration // set by Start
 	firstLook chan struct{}                          // closed when those who waited for the first list have been told
+	unsynced  string                                 // what is said of waits until then
 
 	waiting  atomic.Int64 // objects with waiters: the handler's quickest way out
 	sweeping atomic.Bool
+	listed   atomic.Bool            // the informer was seen to have its first list
 	ignored  atomic.Int64           // deliveries that were no API objects
 	kind     atomic.Pointer[string] // the objects' kind, once one was seen
 
 	mu      sync.RWMutex
-	objects map[types.NamespacedName]*object
+	objects index // by key
 	stopped bool
 
 	unseenMu    sync.Mutex
@@ -51,8 +53,8 @@ func (s *source) covers(namespace string) bool {
 	return s.namespace == "" || s.namespace == namespace
 }
 
-// register puts a new waiter on the object of that key, and asks for a look at
-// the store: the waiter is in the map first, so no event after the look is missed.
+// register puts a new waiter on the object of that key. The store is looked at
+// afterwards: the waiter is in the map first, so no event after the look is missed.
 func (s *source) register(w *Waiter, key types.NamespacedName) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,19 +62,17 @@ func (s *source) register(w *Waiter, key types.NamespacedName) error {
 		return ErrEngineStopped
 	}
 	if observer := s.engine.observer; observer != nil {
-		observer.WaiterRegistered(w.operation, w.id)
+		observer.WaiterRegistered(w.terms.operation, w.terms.id)
 	}
-	o := s.objects[key]
+	o := s.objects.get(key)
 	if o == nil {
 		o = &object{source: s, key: key}
-		s.objects[key] = o
+		s.objects.put(o)
 		s.waiting.Add(1)
 	}
 	w.object = o
 	o.mu.Lock()
 	o.addLocked(w)
-	o.look = true
-	o.scheduleLocked()
 	o.mu.Unlock()
 	return nil
 }
@@ -80,7 +80,7 @@ func (s *source) register(w *Waiter, key types.NamespacedName) error {
 // lookup returns the object of that key if it has waiters.
 func (s *source) lookup(key types.NamespacedName) *object {
 	s.mu.RLock()
-	o := s.objects[key]
+	o := s.objects.get(key)
 	s.mu.RUnlock()
 	return o
 }
@@ -89,16 +89,24 @@ func (s *source) lookup(key types.NamespacedName) *object {
 func (s *source) all() []*object {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	objects := make([]*object, 0, len(s.objects))
-	for _, o := range s.objects {
-		objects = append(objects, o)
+	return s.objects.all()
+}
+
+// synced reports whether the informer has its first list.
+func (s *source) synced() bool {
+	if s.listed.Load() {
+		return true
 	}
-	return objects
+	if !s.informer.HasSynced() {
+		return false
+	}
+	s.listed.Store(true)
+	return true
 }
 
 // lookAt reads the object from the store; false if the informer shows nothing yet.
 func (s *source) lookAt(key types.NamespacedName) (sighting, bool) {
-	if !s.informer.HasSynced() {
+	if !s.synced() {
 		return sighting{}, false
 	}
 	name := key.Name

@@ -33,11 +33,11 @@ func (w *Waiter) Status() Status {
 		} else if e := (*WaitError)(nil); errors.As(s.Err, &e) {
 			s.Verdict, s.ResourceVersion = e.Verdict, e.ResourceVersion
 		}
-		s.For = holdTime(s.Verdict, w.holds)
+		s.For = holdTime(s.Verdict, w.rare().holds)
 		o.mu.Unlock()
 		return s
 	}
-	holds := w.holds
+	holds := w.rare().holds
 	o.mu.Unlock()
 	s.Verdict = w.describe(nil)
 	s.For = holdTime(s.Verdict, holds)

@@ -13,14 +13,14 @@ type keys struct {
 }
 
 // take makes w the newest of its key and returns the one before.
-func (k *keys) take(w *Waiter) *Waiter {
+func (k *keys) take(key string, w *Waiter) *Waiter {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	old := k.newest[*w.key]
+	old := k.newest[key]
 	if k.newest == nil {
 		k.newest = map[string]*Waiter{}
 	}
-	k.newest[*w.key] = w
+	k.newest[key] = w
 	return old
 }
 
@@ -38,13 +38,13 @@ func (k *keys) release(key string, w *Waiter) {
 }
 
 // supersede ends the older waiter of the same key, at once.
-func (e *Engine) supersede(w *Waiter) {
-	if old := e.keys.take(w); old != nil {
+func (e *Engine) supersede(w *Waiter, key string) {
+	if old := e.keys.take(key, w); old != nil {
 		old.end(ErrSuperseded)
 	}
 	// It may have ended, and given its key back, before it took it.
 	if _, err := w.Result(); !errors.Is(err, ErrUnfinished) {
-		e.keys.release(*w.key, w)
+		e.keys.release(key, w)
 	}
 }
 

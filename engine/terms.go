@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,6 +27,7 @@ type offer struct {
 	resources []schema.GroupVersionResource // that the predicate judges
 	binding   *Binding                      // nil for waits made by predicate name
 	shadows   []*shadowOffer
+	plain     atomic.Pointer[Judge] // of requests without params; nil: none was made yet
 }
 
 // shadowOffer is a shadow binding of the operation.
@@ -71,11 +73,25 @@ func (l *loaded) agree(r Request) (agreed, error) {
 	if !slices.Contains(f.resources, r.Ref.Resource) {
 		return agreed{}, fmt.Errorf("predicate %s judges %v, not %s: name a predicate for that resource", f.terms.id, f.resources, r.Ref.Resource)
 	}
-	judge, err := f.predicate.Bind(params)
+	judge, err := f.bind(params, len(r.Params) == 0)
 	if err != nil {
 		return agreed{}, fmt.Errorf("params of predicate %s: %w", f.terms.id, err)
 	}
 	return agreed{offer: f, judge: judge, shadows: f.bindShadows(r)}, nil
+}
+
+// bind makes a judge for params. Requests without params of their own share one.
+func (f *offer) bind(params Params, plain bool) (Judge, error) {
+	if plain {
+		if judge := f.plain.Load(); judge != nil {
+			return *judge, nil
+		}
+	}
+	judge, err := f.predicate.Bind(params)
+	if err == nil && plain {
+		f.plain.Store(&judge)
+	}
+	return judge, err
 }
 
 // offer returns what the set says of what the request names.

@@ -14,24 +14,36 @@ const quietTicks = 2
 // block notes why a sighting was not judged; object.mu is held.
 func (w *Waiter) block(s sighting, a admission) {
 	if !w.last.valid && (w.barrier.written || w.barrier.floor != "") {
-		w.blocked.reason, w.blocked.seen, w.blocked.store = ReasonBeforeBarrier, s.version, !s.present()
+		b := w.isBlocked()
+		b.seen, b.store = s.version, !s.present()
 	}
 	if s.fromStore() {
 		w.setUnseen(a == unseen)
 	}
 }
 
+// isBlocked returns what is noted of why nothing is judged, for writing.
+func (w *Waiter) isBlocked() *blocked {
+	if w.blocked == nil {
+		w.blocked = &blocked{}
+	}
+	return w.blocked
+}
+
+// unseen reports whether the waiter waits for the cache to catch up.
+func (w *Waiter) unseen() bool { return w.blocked != nil && w.blocked.unseen }
+
 // unblock says that something was judged, or that it is to be found out anew.
 func (w *Waiter) unblock() {
 	w.setUnseen(false)
-	w.blocked = blocked{}
+	w.blocked = nil
 }
 
 // setUnseen keeps the books of who waits for the cache to catch up.
 func (w *Waiter) setUnseen(unseen bool) {
 	o := w.object
 	switch {
-	case unseen == w.blocked.unseen:
+	case unseen == w.unseen():
 		return
 	case unseen:
 		if o.unseen++; o.unseen == 1 {
@@ -43,7 +55,7 @@ func (w *Waiter) setUnseen(unseen bool) {
 			o.source.removeUnseen(o)
 		}
 	}
-	w.blocked.unseen = unseen
+	w.isBlocked().unseen = unseen
 }
 
 func (s *source) addUnseen(o *object) {
@@ -100,7 +112,7 @@ func (s *source) tick() {
 	for _, o := range s.unseenObjects() {
 		o.mu.Lock()
 		for w := range o.all() {
-			if w.blocked.unseen && w.barrier.order(version) == unknown {
+			if w.unseen() && w.barrier.order(version) == unknown {
 				w.tickUnordered(listed)
 			}
 		}
@@ -138,7 +150,7 @@ func (s *source) process(*worker) {
 	for _, o := range s.unseenObjects() {
 		o.mu.Lock()
 		for w := range o.all() {
-			if w.blocked.unseen && w.barrier.order(version) >= at {
+			if w.unseen() && w.barrier.order(version) >= at {
 				o.look = true
 				o.scheduleLocked()
 				break

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/clock"
+	"k8s.io/klog/v2"
 )
 
 // Waiter is one caller's interest in one reference and one predicate, made by
@@ -16,38 +16,31 @@ import (
 // use. It ends exactly once: by a verdict, the context's error, the binding's
 // timeout, the engine's stop or Close; then it keeps what ended it.
 type Waiter struct {
-	object    *object
-	operation string
-	params    Params        // the caller's
-	born      time.Duration // when it was registered, since the engine was made
-	key       *string       // what it supersedes by; nil: nothing
+	object *object
+	params Params        // the caller's
+	born   time.Duration // when it was registered, since the engine was made
 
-	// The rest is guarded by object.mu.
+	// The rest is guarded by object.mu. It is small, because a program may have a
+	// great many waiters: what few of them need is in extra, and what all of one
+	// kind share is in terms.
+
+	began   time.Duration // when Wait or Done was called, since the engine was made
+	terms   *terms
+	judge   Judge
+	barrier barrier
+	last    judged   // the newest sighting judged
+	blocked *blocked // why nothing is judged yet; nil: nothing to say
+	extra   *extra   // nil: nothing of it is needed
 
 	number  uint32 // of the set that it has been moved to, or left behind by
 	changes uint32 // raised when the judge changes under an evaluation that runs
-	terms   *terms
-	id      PredicateID
-	judge   Judge
-	shadows *shadows // nil: there are none
-	retry   *retry   // nil: judging has not failed
-	again   bool     // the newest sighting is to be judged again
-
-	barrier barrier
-	last    judged  // the newest sighting judged
-	blocked blocked // why nothing is judged yet
-	holds   []running
-	timer   clock.Timer // for the next hold time that passes, or the next retry
-
-	begun   bool   // Wait or Done was called; they look at the next look or delivery
-	begunAt uint32 // what had been delivered of the object by then (object.delivered)
-	gone    bool   // the server itself said that there is no such object; not judged yet
-	leaving error  // why a Wait that is on its way out ends, once the newest was judged
-	timeout timeout
+	begunAt uint32 // what had been delivered of the object when it began (object.delivered)
 	epoch   uint32 // raised when barrier or last change under an evaluation that runs
+	again   bool   // the newest sighting is to be judged again
+	begun   bool   // Wait or Done was called; they look at the next look or delivery
+	gone    bool   // the server itself said that there is no such object; not judged yet
 
 	outcome *outcome
-	joined  *membership   // the joint waits that it is part of
 	done    chan struct{} // made when somebody wants it
 
 	next, prev *Waiter // in the object's list
@@ -105,7 +98,8 @@ func (w *Waiter) keepAfter() {
 // forget drops what was judged, and the hold times with it.
 func (w *Waiter) forget() {
 	w.last = judged{}
-	w.again, w.retry = false, nil
+	w.again = false
+	w.dropRetry()
 	w.unblock()
 	w.dropHolds()
 }
@@ -121,11 +115,18 @@ func (w *Waiter) forget() {
 // end of the context ends the waiter: a later Wait returns the same error.
 func (w *Waiter) Wait(ctx context.Context) (*Result, error) {
 	done := w.begin()
+	logger := klog.FromContext(ctx).V(4)
+	if logger.Enabled() {
+		logger.Info("Waiting", w.logged()...)
+	}
 	select {
 	case <-done:
 	case <-ctx.Done():
 		w.leave(ctx.Err())
 		<-done
+	}
+	if logger.Enabled() {
+		logger.Info("Wait ended", w.logged()...)
 	}
 	return w.Result()
 }
@@ -162,7 +163,7 @@ func (w *Waiter) begin() <-chan struct{} {
 	}
 	if w.outcome == nil && !w.begun {
 		w.begun, w.begunAt = true, o.delivered
-		w.timeout.arm(w)
+		w.armTimeout()
 		o.look = true
 		o.scheduleLocked()
 	}
@@ -174,8 +175,8 @@ func (w *Waiter) leave(cause error) {
 	o := w.object
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if w.outcome == nil && w.leaving == nil {
-		w.leaving = cause
+	if w.outcome == nil && w.rare().leaving == nil {
+		w.need().leaving = cause
 		o.look = true
 		o.scheduleLocked()
 	}

@@ -66,12 +66,15 @@ func (c *Clock) Tick(d time.Duration) <-chan time.Time {
 
 // Advance moves the clock by d. It stops at every timer that becomes due, fires
 // it, and has settle see to its consequences before it goes on. The error is
-// settle's; the clock then stands where it failed.
+// settle's or the context's; the clock then stands where it failed.
 func (c *Clock) Advance(ctx context.Context, d time.Duration, settle func(context.Context) error) error {
 	c.mu.Lock()
 	end := c.now.Add(d)
 	c.mu.Unlock()
 	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		t := c.next(end)
 		if t == nil {
 			return nil

@@ -55,6 +55,19 @@ func TestClockAdvance(t *testing.T) {
 	}
 }
 
+// Whoever interrupts a long time gets it stopped.
+func TestClockIsInterrupted(t *testing.T) {
+	c := NewClock()
+	start := c.Now()
+	ctx, cancel := context.WithCancel(t.Context())
+	c.AfterFunc(time.Second, cancel)
+	c.AfterFunc(2*time.Second, func() { t.Error("it went on") })
+	err := c.Advance(ctx, time.Hour, func(context.Context) error { return nil })
+	if !errors.Is(err, context.Canceled) || c.Since(start) != time.Second {
+		t.Errorf("error %v at %s, want the context's at 1s", err, c.Since(start))
+	}
+}
+
 // What can't settle stops the clock where it is.
 func TestClockStopsWhereItFails(t *testing.T) {
 	c := NewClock()

@@ -18,6 +18,7 @@ func TestChaos(t *testing.T) {
 		run  func(*testing.T, *controlplane.Server)
 	}{
 		{"ServerKilled", func(t *testing.T, s *controlplane.Server) { outage(t, s, killed, 0) }},
+		{"Refused", refused},
 		{"WatchesCut", func(t *testing.T, s *controlplane.Server) { watchesCut(t, s, time.Second, 8*time.Second) }},
 		{"BlackHole", func(t *testing.T, s *controlplane.Server) { gap(t, s, resumed) }},
 		{"410Gone", func(t *testing.T, s *controlplane.Server) { gap(t, s, expired) }},

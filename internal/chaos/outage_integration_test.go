@@ -3,7 +3,6 @@
 package chaos_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -124,14 +123,6 @@ func (r *rig) recovered(since time.Time, until map[*kind]written) {
 			r.Logf("the informer of %s recovered in %v", k.gvr.Resource, at.Sub(since).Round(time.Millisecond))
 		}
 	})
-}
-
-// blind checks how many informers the engine says see nothing.
-func (r *rig) blind(want int) error {
-	if got := r.engine.Blindness(); len(got) != want {
-		return fmt.Errorf("it says %v", got)
-	}
-	return nil
 }
 
 // stay lets real time pass: how long the outage lasts is what the test is about.

@@ -43,19 +43,29 @@ type rig struct {
 func newRig(t *testing.T, server *controlplane.Server) *rig {
 	t.Helper()
 	r := &rig{T: t, server: server}
-	must(t, r.open())
+	must(t, r.open(func(*rest.Config) {}))
 	return r
 }
 
-func (r *rig) open() error {
+// newWiredRig is newRig with an engine that is told how its informers' requests fare.
+func newWiredRig(t *testing.T, server *controlplane.Server) *rig {
+	t.Helper()
+	r := &rig{T: t, server: server}
+	must(t, r.open(func(c *rest.Config) { c.Wrap(r.engine.WrapTransport) }))
+	return r
+}
+
+func (r *rig) open(configure func(*rest.Config)) error {
 	var err error
 	if r.proxy, err = faultproxy.Listen(strings.TrimPrefix(r.server.URL(), "https://")); err != nil {
 		return err
 	}
+	r.engine = engine.New(set{}, engine.WithLogger(klog.Logger{}))
 	direct := r.server.Config()
 	through := rest.CopyConfig(direct)
 	through.Host = "https://" + r.proxy.Addr()
 	through.Wrap(r.requests.wrap)
+	configure(through)
 	// Each fails only if the configuration is wrong.
 	writer, err1 := dynamic.NewForConfig(direct)
 	typedReader, err2 := kubernetes.NewForConfig(through)
@@ -72,7 +82,6 @@ func (r *rig) open() error {
 		{gvr: configMaps, informer: informers.NewSharedInformerFactoryWithOptions(typedReader, 0, informers.WithNamespace(namespace)).Core().V1().ConfigMaps().Informer()},
 		{gvr: azVolumes, informer: dynamicinformer.NewFilteredDynamicSharedInformerFactory(dynamicReader, 0, namespace, nil).ForResource(azVolumes).Informer()},
 	}
-	r.engine = engine.New(set{}, engine.WithLogger(klog.Logger{}))
 	for _, k := range r.kinds {
 		k.rig, k.seen, k.writer = r, newRecorder(), writer.Resource(k.gvr).Namespace(namespace)
 		if _, err := k.informer.AddEventHandler(k.seen); err != nil {

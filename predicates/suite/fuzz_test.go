@@ -2,6 +2,7 @@ package suite
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/donewhen/donewhen/predicates"
@@ -26,27 +27,10 @@ func FuzzParse(f *testing.F) {
 `))
 	f.Add([]byte(header + "  objects: {a: {from: $b}, b: {from: $a}}\n  cases:\n  - {name: c, predicate: claim-bound, object: $a, expect: Done}\n"))
 	f.Add([]byte(header + "  states: {a.b: [x]}\n  cases:\n  - {name: c, operation: Provision, object: file, sweep: {path: a.b, expect: {'': Done, x: Failed}}}\n"))
-	f.Add([]byte(header + `  objects: {a: {from: file}}
-  cases:
-  - name: c
-    predicate: claim-bound
-    params: {volume: v}
-    events:
-    - {add: $a, resourceVersion: 3, uid: u, namespace: n}
-    - {register: {}, expect: {verdict: Pending, disagreements: 0}}
-    - {after: 4}
-    - {wait: true, expect: {ended: false}}
-    - {disconnect: {}}
-    - {recreate: {from: $a, merge: {status: {phase: Lost}}}}
-    - {reconnect: {}}
-    - {relist: [$a], resourceVersion: "9"}
-    - {tombstone: {}}
-    - {bookmark: {}, resourceVersion: 12}
-    - {reload: [{apiVersion: donewhen.dev/v1alpha1, kind: Predicate, metadata: {name: x}, spec: {match: {apiVersion: v1, kind: Pod}, done: 'true'}}]}
-    - {advance: 1s, expect: {verdict: Failed, code: Aborted}}
-    - {cancel: {}}
-    - {close: {}}
-`))
+	events := header + "  cases:\n  - name: c\n    predicate: claim-bound\n    params: {volume: v}\n    events:\n"
+	f.Add([]byte(events + "    - {add: f, resourceVersion: 3, uid: u, namespace: n}\n    - {register: {}, expect: {disagreements: 0}}\n    - {after: 4}\n    - {wait: true, expect: {ended: false}}\n"))
+	f.Add([]byte(events + "    - {disconnect: {}}\n    - {register: {}, expect: Pending}\n    - {relist: [f], resourceVersion: \"9\"}\n    - {recreate: {}}\n    - {tombstone: {}}\n    - {bookmark: {}}\n    - {cancel: {}}\n"))
+	f.Add([]byte(events + "    - {register: {}, expect: Pending}\n    - {advance: 1s}\n    - {reload: [{kind: Predicate}]}\n    - {resync: {}}\n    - {close: {}}\n"))
 	under, err := predicates.NewSet(operations(), predicates.Source{Name: "set", Files: []predicates.File{{Name: "set.yaml", Data: []byte(set)}}})
 	if err != nil {
 		f.Fatal(err)
@@ -67,6 +51,17 @@ func FuzzParse(f *testing.F) {
 					t.Errorf("problem without a place or a message: %+v", p)
 				}
 			}
+		}
+		for _, s := range suites {
+			// Scripts are prepared, but not played: what their goroutines cover differs
+			// from run to run, and the fuzzer would do nothing but minimize.
+			s.checks = slices.DeleteFunc(s.checks, func(c check) bool {
+				if len(c.steps) == 0 {
+					return false
+				}
+				_, _ = runner.prepare(under, s, &c)
+				return true
+			})
 		}
 		report := runner.Run(t.Context(), under, suites...)
 		for _, s := range report.Suites {
