@@ -92,6 +92,10 @@ func (b *builder) match() []schema.GroupVersionResource {
 	m := &b.spec.Match
 	path := func(field ...any) []any { return append([]any{"spec", "match"}, field...) }
 	kind := b.required(m.Kind, path("kind")...)
+	if kind && reasonForm.MatchString(m.Kind) && m.Kind[0] >= 'a' {
+		b.at(path("kind"), "a kind begins with a capital letter and is in the singular: Deployment", "%q can't be a kind", m.Kind)
+		kind = false
+	}
 	if kind && !reasonForm.MatchString(m.Kind) {
 		b.at(path("kind"), "write it like AzVolume", "%q can't be a kind", m.Kind)
 		kind = false

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/donewhen/donewhen/engine"
+	"github.com/donewhen/donewhen/predicates/internal/nearest"
 	"github.com/donewhen/donewhen/predicates/v1alpha1"
 )
 
@@ -123,6 +124,9 @@ func complete(params []param, given engine.Params) (map[string]any, error) {
 		value, ok := given[p.Name]
 		if !ok {
 			if p.Default == nil {
+				if near := unknownNear(params, given, p.Name); near != "" {
+					return nil, fmt.Errorf("param %s (%s) is missing, and has no default; %q was given: did you mean %q?", p.Name, p.Type, near, p.Name)
+				}
 				return nil, fmt.Errorf("param %s (%s) is missing, and has no default", p.Name, p.Type)
 			}
 			values[p.Name] = p.Default
@@ -135,6 +139,17 @@ func complete(params []param, given engine.Params) (map[string]any, error) {
 		values[p.Name] = v
 	}
 	return values, nil
+}
+
+// unknownNear returns a name that was given, isn't declared and is nearly the
+// missing one; empty if there is none.
+func unknownNear(params []param, given engine.Params, missing string) string {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !containsParam(params, name) && nearest.Name(name, []string{missing}) != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // paramsKey returns a text that is the same for equal values and doesn't show

@@ -110,10 +110,11 @@ func TestBind(t *testing.T) {
 	}{
 		{engine.Params{"state": "Created"}, ""},
 		{engine.Params{"state": "Created", "undeclared": struct{}{}}, ""},
-		{nil, "predicate p: param state (string) is missing, and has no default"},
-		{engine.Params{"state": 3}, "predicate p: param state must be string, it is an int"},
-		{engine.Params{"state": "Deleted"}, "predicate p: param state is Deleted, allowed: Created, Updated"},
-		{engine.Params{"state": "Created", "token": "hunter2"}, "predicate p: param token isn't one of the allowed values"},
+		{nil, "param state (string) is missing, and has no default"},
+		{engine.Params{"sttae": "Created"}, `param state (string) is missing, and has no default; "sttae" was given: did you mean "state"?`},
+		{engine.Params{"state": 3}, "param state must be string, it is an int"},
+		{engine.Params{"state": "Deleted"}, "param state is Deleted, allowed: Created, Updated"},
+		{engine.Params{"state": "Created", "token": "hunter2"}, "param token isn't one of the allowed values"},
 	} {
 		judge, err := p.Bind(c.params)
 		switch {

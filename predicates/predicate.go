@@ -65,10 +65,8 @@ type BindError struct {
 	Err       error
 }
 
-// Error names the predicate and the param.
-func (e *BindError) Error() string {
-	return "predicate " + e.Predicate.String() + ": " + e.Err.Error()
-}
+// Error names the param; who binds knows the predicate, and names it.
+func (e *BindError) Error() string { return e.Err.Error() }
 
 // Unwrap returns what is wrong with the param.
 func (e *BindError) Unwrap() error { return e.Err }

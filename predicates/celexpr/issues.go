@@ -200,6 +200,9 @@ func (e *Environment) noRoot(name string) (text, hint string) {
 		return text, "the root variable is object"
 	case "oldObject", "deleted", "operation", "request":
 		return text, "a predicate sees one observation of one object only"
+	case "True", "TRUE", "False", "FALSE":
+		lower := strings.ToLower(name)
+		return text, fmt.Sprintf("write %s; a condition's status is the text '%s'", lower, strings.ToUpper(lower[:1])+lower[1:])
 	case "now", "time":
 		return text, "a predicate has no clock; use 'for' on a rule, or stableFor"
 	}

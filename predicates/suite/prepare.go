@@ -55,7 +55,7 @@ func (r *Runner) prepare(set engine.Set, s *Suite, c *check) (*trial, *prepareEr
 	}
 	if len(c.steps) > 0 {
 		if _, err := predicate.Bind(params); err != nil {
-			return nil, c.fail("", "", "%v", err)
+			return nil, c.fail("", "", "predicate %s: %v", predicate.ID().Name, err)
 		}
 		t.script, problem = prepareEvents(set, s, c, predicate, params)
 		return t, problem
@@ -78,7 +78,7 @@ func (r *Runner) prepare(set engine.Set, s *Suite, c *check) (*trial, *prepareEr
 	}
 	judge, err := predicate.Bind(params)
 	if err != nil {
-		return nil, c.fail("", "", "%v", err)
+		return nil, c.fail("", "", "predicate %s: %v", predicate.ID().Name, err)
 	}
 	t.judge = judge
 	return t, nil

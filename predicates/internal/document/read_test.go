@@ -98,7 +98,12 @@ func TestFindings(t *testing.T) {
 		{"not YAML: a quoted start", "kind: X\ndone: \"a\" == b\n", "2:11: not valid YAML: did not find expected key" + block},
 		{"not YAML: back-quotes", "kind: X\ndone: `a`\n", "2:7: not valid YAML: found character that cannot start any token" + block},
 		{"not YAML: a call on a list", "kind: X\ndone: [1, 2].exists(x, x > 1)\n", "2:13: not valid YAML: did not find expected key" + block},
-		{"not YAML: a line of a block scalar too far left", "kind: X\ndone: |-\n    a &&\n  b\n", "4:3: not valid YAML: did not find expected key" + block},
+		{"not YAML: a line of a block scalar too far left", "kind: X\ndone: |-\n    a &&\n  b\n", "4:3: not valid YAML: did not find expected key (indent the expression deeper than its key, all its lines alike)\n"},
+		{"not YAML: a block scalar no deeper than its key", "inner:\n  done: |-\n  object.a == b\n  name: x\n", "3:3: not valid YAML: could not find expected ':' (indent the expression deeper than its key, all its lines alike)\n"},
+		{"not YAML: a list item too far left", "done:\n  - expression: a\n - expression: b\n", "3:2: not valid YAML: did not find expected key (indent it like its neighbours)\n"},
+		{"not YAML: a list item too far right", "inner:\n  name: x\ndone:\n  - expression: a\n   - expression: b\n", "5:4: not valid YAML: did not find expected '-' indicator (indent it like its neighbours)\n"},
+		{"not YAML: a key too far left", "done:\n- expression: a\n for: 3s\n", "3:2: not valid YAML: did not find expected key (indent it like its neighbours)\n"},
+		{"not YAML: a key too far right", "done:\n- expression: a\n    for: 3s\n", "3:8: not valid YAML: mapping values are not allowed in this context (indent it like its neighbours)\n"},
 		{"not YAML: a quote never closed", "kind: X\nvalue: 'a\nlist: []\n", "2:8: not valid YAML: found unexpected end of stream\n"},
 		{"not YAML: tabs", "inner:\n\tname: x\n", "2:1: not valid YAML: found character that cannot start any token (indent with spaces, YAML allows no tabs there)\n"},
 		{"the other documents are read all the same", "kind: [\n---\nkinds: X\n---\nkind: ]\n---\nKind: X\n", strings.Join([]string{

@@ -35,17 +35,20 @@ func (c chunk) locate(t *Text, err error) Finding {
 	line := c.first + lines
 	runes := []rune(t.line(line))
 	if len(runes) > maxSearched {
-		return Finding{line, 1, "not valid YAML: " + want, c.hint(t, line)}
+		return Finding{line, 1, "not valid YAML: " + want, c.hint(t, line, 1)}
 	}
 	column := sort.Search(len(runes), func(i int) bool {
 		return fails(t.offset(line) + len(string(runes[:i+1])))
 	}) + 1
 	column = min(column, max(len(runes), 1))
-	return Finding{line, column, "not valid YAML: " + want, c.hint(t, line)}
+	return Finding{line, column, "not valid YAML: " + want, c.hint(t, line, column)}
 }
 
 // hint says what to do about a line that isn't YAML.
-func (c chunk) hint(t *Text, line int) string {
+func (c chunk) hint(t *Text, line, column int) string {
+	if hint := c.indentHint(t, line, column); hint != "" {
+		return hint
+	}
 	if flowRule.MatchString(t.line(line)) {
 		return BlockScalar
 	}
@@ -59,6 +62,41 @@ func (c chunk) hint(t *Text, line int) string {
 	}
 	if strings.HasPrefix(strings.TrimLeft(t.line(line), " "), "\t") {
 		return "indent with spaces, YAML allows no tabs there"
+	}
+	return ""
+}
+
+// indentHint is the hint for a line that begins in the wrong column, empty if that
+// isn't what is wrong.
+func (c chunk) indentHint(t *Text, line, column int) string {
+	text := t.line(line)
+	trimmed := strings.TrimLeft(text, " ")
+	if trimmed == "" || strings.HasPrefix(trimmed, "\t") {
+		return ""
+	}
+	const neighbours = "indent it like its neighbours"
+	key := keyLine.FindStringSubmatch(text)
+	if column > len(text)-len(trimmed)+1 {
+		if key != nil && !expressionKey.MatchString(key[1]) && column == strings.Index(text, ":")+1 {
+			return neighbours // the key was read as the end of the value before
+		}
+		return ""
+	}
+	item := key != nil || strings.HasPrefix(trimmed, "- ")
+	for n := line - 1; n >= c.first && n > line-20; n-- {
+		m := keyLine.FindStringSubmatch(t.line(n))
+		if m == nil {
+			continue
+		}
+		if value := strings.TrimSpace(m[2]); strings.HasPrefix(value, "|") || strings.HasPrefix(value, ">") {
+			if !item || n == line-1 {
+				return "indent the expression deeper than its key, all its lines alike"
+			}
+		}
+		break
+	}
+	if item {
+		return neighbours
 	}
 	return ""
 }
