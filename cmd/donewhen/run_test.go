@@ -35,9 +35,9 @@ func TestExitCodes(t *testing.T) {
 		{"all passed", []string{"test", "testdata/example/claim_test.yaml"}, 0, ""},
 		{"a case failed", []string{"test", "testdata/example/failing.yaml"}, 1, "donewhen: 2 of 3 checks failed"},
 		{"a case failed, others passed", []string{"test", "-q", "testdata/example/claim_test.yaml", "testdata/example/failing.yaml"}, 1, "donewhen: 2 of 10 checks failed"},
-		{"a suite doesn't load", []string{"test", "testdata/example/broken.yaml"}, 2, "donewhen: 1 problem kept suites from running; the rest: 0 passed, 0 failed"},
-		{"a suite doesn't load, another failed", []string{"test", "testdata/example/broken.yaml", "testdata/example/failing.yaml"}, 2, "donewhen: 1 problem kept suites from running; the rest: 1 passed, 2 failed"},
-		{"no such file", []string{"test", "testdata/nowhere"}, 2, "donewhen: 1 problem kept suites from running; the rest: 0 passed, 0 failed"},
+		{"a suite doesn't load", []string{"test", "testdata/example/broken.yaml"}, 2, "donewhen: 1 problem kept suites from running"},
+		{"a suite doesn't load, another failed", []string{"test", "testdata/example/broken.yaml", "testdata/example/failing.yaml"}, 2, "donewhen: 1 problem kept suites from running"},
+		{"no such file", []string{"test", "testdata/nowhere"}, 2, "donewhen: 1 problem kept suites from running"},
 		{"K77 no suites", []string{"test", "testdata/example/claim.yaml"}, 4, "donewhen: nothing ran: no suite with a case in testdata/example/claim.yaml; --allow-empty if that is meant"},
 		{"K77 a suite without cases", []string{"test", "testdata/example/empty.yaml"}, 4, "donewhen: nothing ran: no suite with a case in testdata/example/empty.yaml; --allow-empty if that is meant"},
 		{"K77 nothing matches", []string{"test", "--run", "zzz", "testdata/example/claim_test.yaml"}, 4, "donewhen: nothing ran: no check in testdata/example/claim_test.yaml matches --run \"zzz\""},
@@ -156,5 +156,21 @@ func TestKubectlPlugin(t *testing.T) {
 	run(t.Context(), "kubectl-donewhen", []string{"test", "--zzz"}, streams{out: &out, err: &errs})
 	if got, want := errs.String(), "kubectl donewhen: unknown flag: --zzz; see kubectl donewhen test --help\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// An operation of somebody else's program isn't just a typo.
+func TestUnknownOperation(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s.yaml")
+	text := "apiVersion: donewhen.dev/v1alpha1\nkind: Suite\nmetadata: {name: s}\nspec:\n  predicates: [p.yaml]\n  cases:\n  - {name: c, operation: Deploy, absent: never, expect: Pending}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	predicate := "apiVersion: donewhen.dev/v1alpha1\nkind: Predicate\nmetadata: {name: p}\nspec: {match: {apiVersion: v1, kind: Pod}, done: object.x == 1}\n"
+	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "p.yaml"), []byte(predicate), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, errs := execute(t.Context(), "test", file); !strings.Contains(errs, `unknown operation "Deploy"`) || !strings.Contains(errs, otherOperations) {
+		t.Errorf("%s", errs)
 	}
 }

@@ -48,7 +48,7 @@ func (r *Runner) Files(ctx context.Context, paths ...string) *Report {
 			}
 			key := strings.Join(names, "\x00")
 			if sets[key] == nil {
-				sets[key] = load(r.operations, names)
+				sets[key] = load(r.operations, s, names)
 				report.add(sets[key].err)
 			}
 			if set := sets[key].set; set != nil {
@@ -65,13 +65,17 @@ type loaded struct {
 }
 
 // load builds the set under test of the files that a suite names.
-func load(operations []engine.Operation, names []string) *loaded {
+func load(operations []engine.Operation, s *Suite, names []string) *loaded {
 	var source predicates.Source // without a name: the files' names say it all
 	var problems []predicates.Problem
-	for _, name := range names {
+	for i, name := range names {
 		data, err := readFile(name)
 		if err != nil {
-			problems = append(problems, unreadable(name, err))
+			line, column := s.doc.Position("spec", "predicates", i)
+			problems = append(problems, predicates.Problem{
+				File: s.File, Line: line, Column: column, Document: "Suite " + s.Name,
+				Message: fmt.Sprintf("can't read %s: %v", name, pathless(err)), Excerpt: s.doc.Excerpt(line, column),
+			})
 			continue
 		}
 		source.Files = append(source.Files, predicates.File{Name: name, Data: data})
@@ -98,12 +102,16 @@ func (r *Report) add(err error) {
 func readFile(name string) ([]byte, error) { return os.ReadFile(filepath.FromSlash(name)) }
 
 func unreadable(file string, err error) predicates.Problem {
-	cause := err
+	return predicates.Problem{File: filepath.ToSlash(file), Message: fmt.Sprintf("can't read it: %v", pathless(err))}
+}
+
+// pathless returns the cause of an error that names the file once more.
+func pathless(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
-		cause = at.Err // it names the file again
+		return at.Err
 	}
-	return predicates.Problem{File: filepath.ToSlash(file), Message: fmt.Sprintf("can't read it: %v", cause)}
+	return err
 }
 
 // find returns the files to read, each once, in the order of the paths.

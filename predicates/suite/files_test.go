@@ -109,7 +109,7 @@ func TestFilesProblems(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(problems), "\n")
 	for _, want := range []string{
-		"q.yaml: can't read it: no such file or directory",
+		"2_no_set_test.yaml:5:16: Suite s: can't read q.yaml: no such file or directory",
 		"bad.yaml:11:",
 		"4_unnamed_test.yaml:1:1: Suite s: the suite names no set to test; write spec.predicates: [file.yaml], or put the predicates into this file",
 		"5_not_yaml_test.yaml:8:",

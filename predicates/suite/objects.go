@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/donewhen/donewhen/predicates/internal/document"
+	"github.com/donewhen/donewhen/predicates/internal/nearest"
 )
 
 // ReadFile returns the content of a file that a suite names. The path is
@@ -68,7 +70,7 @@ func (o *objects) name(name string) (map[string]any, error) {
 	}
 	value, ok := o.named[name]
 	if !ok {
-		return nil, unknown("object $"+name, "objects", name, o.named)
+		return nil, &unknownError{message: "there is no object $" + name, hint: nearest.Hint(dollar(name), "objects", o.names())}
 	}
 	for i, n := range o.active {
 		if n == name {
@@ -85,6 +87,17 @@ func (o *objects) name(name string) (map[string]any, error) {
 	o.resolved[name] = object
 	return object, nil
 }
+
+// names returns the named objects as they are written: "$name".
+func (o *objects) names() []string {
+	var names []string
+	for name := range o.named {
+		names = append(names, dollar(name))
+	}
+	return names
+}
+
+func dollar(name string) string { return "$" + name }
 
 func (o *objects) merged(v map[string]any) (map[string]any, error) {
 	for key := range v {
@@ -125,6 +138,9 @@ func (o *objects) file(name string) (map[string]any, error) {
 	}
 	data, err := o.read(join(o.dir, name))
 	if err != nil {
+		if near := nearest.Name(dollar(name), o.names()); near != "" && errors.Is(err, fs.ErrNotExist) {
+			return nil, &unknownError{message: fmt.Sprintf("read the object: %v", err), hint: fmt.Sprintf("did you mean %q?", near)}
+		}
 		return nil, fmt.Errorf("read the object: %w", err)
 	}
 	object, err := decodeObject(name, data)

@@ -36,6 +36,7 @@ type check struct {
 	at   []any // the place of the case or row in the document
 
 	predicate, operation string // exactly one is given
+	predicateAt          []any  // of predicate
 	params               engine.Params
 	paramsAt             map[string][]any // where each param is given
 
@@ -134,9 +135,11 @@ type builder struct {
 
 func (b *builder) fail(at []any, hint, format string, args ...any) {
 	line, column := b.doc.Position(at...)
-	b.findings = append(b.findings, document.Finding{
-		Line: line, Column: column, Message: fmt.Sprintf(format, args...), Hint: hint,
-	})
+	finding := document.Finding{Line: line, Column: column, Message: fmt.Sprintf(format, args...), Hint: hint}
+	if isDefault(at) && slices.Contains(b.findings, finding) {
+		return // found by another case
+	}
+	b.findings = append(b.findings, finding)
 }
 
 func (b *builder) build(read ReadFile) *Suite {
@@ -144,6 +147,7 @@ func (b *builder) build(read ReadFile) *Suite {
 	b.findings = b.doc.Decode(&written)
 	b.spec = written.Spec
 	suite := &Suite{Name: written.Metadata.Name, File: b.file, doc: b.doc}
+	b.sweepKeys()
 	if len(b.findings) > 0 {
 		return suite // half-read cases would give errors that aren't there
 	}
@@ -210,14 +214,14 @@ func (b *builder) buildCase(c caseSpec, at []any) {
 	}
 	base := check{
 		name: c.Name, at: at, predicate: c.Predicate, operation: c.Operation,
-		params: engine.Params{}, paramsAt: map[string][]any{},
+		predicateAt: append(slices.Clip(at), "predicate"), params: engine.Params{}, paramsAt: map[string][]any{},
 	}
 	switch {
 	case c.Predicate != "" && c.Operation != "":
 		b.fail(at, "remove one of them", "the case names both a predicate and an operation")
 		return
 	case c.Predicate == "" && c.Operation == "":
-		base.predicate = b.spec.Defaults.Predicate
+		base.predicate, base.predicateAt = b.spec.Defaults.Predicate, []any{"spec", "defaults", "predicate"}
 	}
 	if base.predicate == "" && base.operation == "" {
 		b.fail(at, "name one, or spec.defaults.predicate", "the case names no predicate and no operation")

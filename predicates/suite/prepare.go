@@ -90,7 +90,7 @@ func (r *Runner) resolve(set engine.Set, c *check) (engine.Predicate, engine.Par
 	if c.operation == "" {
 		predicate, err := set.Predicate(c.predicate)
 		if err != nil {
-			return nil, nil, c.fail("predicate", "", "%v", err)
+			return nil, nil, &prepareError{at: c.predicateAt, message: err.Error()}
 		}
 		return predicate, c.params, c.undeclared(predicate)
 	}

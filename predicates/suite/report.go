@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -71,8 +72,8 @@ func (r *Report) Count() (passed, failed int) {
 	return passed, failed
 }
 
-// Err returns nil if everything loaded and passed; else an error that names the
-// first failures. It is a *predicates.LoadError if something didn't load.
+// Err returns nil if everything loaded and passed, at least one check; else an
+// error that names the first failures. It is a *predicates.LoadError if something didn't load.
 func (r *Report) Err() error {
 	if len(r.Problems) > 0 {
 		return &predicates.LoadError{Problems: r.Problems}
@@ -84,6 +85,9 @@ func (r *Report) Err() error {
 				failures = append(failures, fmt.Sprintf("%s/%s (%s)", c.Suite, c.Name, c.Differences[0]))
 			}
 		}
+	}
+	if passed, failed := r.Count(); passed+failed == 0 {
+		return errors.New("no suite check ran: is there a suite with a case, and does the filter leave one?")
 	}
 	if len(failures) == 0 {
 		return nil

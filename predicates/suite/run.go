@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 
 	"k8s.io/utils/clock"
 
@@ -67,11 +68,18 @@ func (r *Runner) run(ctx context.Context, set engine.Set, s *Suite, report *Repo
 		t, failed := r.prepare(set, s, c)
 		if failed != nil {
 			line, column := s.doc.Position(failed.at...)
-			problems = append(problems, predicates.Problem{
+			problem := predicates.Problem{
 				File: s.File, Line: line, Column: column, Document: "Suite " + s.Name,
 				Message: fmt.Sprintf("case %q: %s", c.name, failed.message), Hint: failed.hint,
 				Excerpt: s.doc.Excerpt(line, column),
-			})
+			}
+			if isDefault(failed.at) {
+				problem.Message = failed.message // the same for all cases that use it
+				if slices.Contains(problems, problem) {
+					continue
+				}
+			}
+			problems = append(problems, problem)
 			continue
 		}
 		trials = append(trials, t)

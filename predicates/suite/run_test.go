@@ -192,3 +192,10 @@ func TestJudgeAndDescribeMustAgree(t *testing.T) {
 		}
 	}
 }
+
+// A run of nothing must not pass for success.
+func TestNothingRanIsAnError(t *testing.T) {
+	if err := (&Report{}).Err(); err == nil || !strings.Contains(err.Error(), "no suite check ran") {
+		t.Errorf("%v", err)
+	}
+}

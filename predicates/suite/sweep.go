@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -91,6 +90,23 @@ func (b *builder) buildSweep(c caseSpec, base check) {
 	}
 }
 
+// sweepKeys says of keys that aren't strings what a sweep is for.
+func (b *builder) sweepKeys() {
+	for i, c := range b.spec.Cases {
+		if c.Sweep == nil {
+			continue
+		}
+		for value := range c.Sweep.Expect {
+			line, column := b.doc.KeyPosition("spec", "cases", i, "sweep", "expect", value)
+			for j := range b.findings {
+				if f := &b.findings[j]; f.Line == line && f.Column == column && strings.HasSuffix(f.Message, "is no string but a number") {
+					f.Hint = "a sweep sets texts; for numbers write a table"
+				}
+			}
+		}
+	}
+}
+
 // complete finds states that the sweep leaves out, and values that are none.
 func (b *builder) complete(path string, values []string, at []any) {
 	states, ok := b.states[path]
@@ -127,11 +143,3 @@ func sweepName(value string) string {
 type unknownError struct{ message, hint string }
 
 func (e *unknownError) Error() string { return e.message }
-
-// unknown returns the error of a name that isn't among the known ones.
-func unknown(what, things, name string, known map[string]any) error {
-	return &unknownError{
-		message: fmt.Sprintf("there is no %s", what),
-		hint:    nearest.Hint(name, things, slices.Collect(maps.Keys(known))),
-	}
-}

@@ -18,7 +18,7 @@ type TextOptions struct {
 }
 
 // WriteText writes the report for people: one line per check, more for those that
-// failed, a summary at the end. Problems are for the caller to print.
+// failed, the counts at the end. Problems are for the caller to print.
 func (r *Report) WriteText(w io.Writer, options TextOptions) error {
 	out := bufio.NewWriter(w)
 	for i := range r.Suites {
@@ -42,15 +42,21 @@ func (r *Report) WriteText(w io.Writer, options TextOptions) error {
 			}
 		}
 	}
-	fmt.Fprintln(out, r.Summary())
+	if len(r.Suites) > 0 || len(r.Problems) == 0 {
+		fmt.Fprintln(out, r.counts())
+	}
 	return out.Flush()
 }
 
-// Summary returns the counts on one line.
-func (r *Report) Summary() string {
+func (r *Report) counts() string {
 	passed, failed := r.Count()
-	text := fmt.Sprintf("%s in %s: %d passed, %d failed",
+	return fmt.Sprintf("%s in %s: %d passed, %d failed",
 		count(passed+failed, "check"), count(len(r.Suites), "suite"), passed, failed)
+}
+
+// Summary returns the counts on one line, of problems too.
+func (r *Report) Summary() string {
+	text := r.counts()
 	if n := len(r.Problems); n > 0 {
 		text += ", " + count(n, "problem") + " kept suites from running"
 	}
