@@ -157,6 +157,7 @@ func (p *contextual) Key() string                              { return "context
 func (p *contextual) Describe(ctx context.Context, o engine.Observation) engine.Judgement {
 	return p.Judge(ctx, o)
 }
+
 func (p *contextual) Judge(ctx context.Context, _ engine.Observation) engine.Judgement {
 	select {
 	case p.started <- struct{}{}:

@@ -24,8 +24,8 @@ const checkTimeout = 15 * time.Second
 
 // cluster has the clients, which share one connection and one counter.
 type cluster struct {
-	disks versioned.Interface
-	core  kubernetes.Interface
+	config *rest.Config
+	core   kubernetes.Interface
 	// served asks which resources of a group version the API server has.
 	served resourceLister
 	close  func()
@@ -45,10 +45,6 @@ func openCluster(opts options, count func(http.RoundTripper) http.RoundTripper) 
 	if err != nil {
 		return nil, fmt.Errorf("make a client of the API server %s: %w", config.Host, err)
 	}
-	disks, err := versioned.NewForConfigAndClient(config, httpClient)
-	if err != nil {
-		return nil, fmt.Errorf("make a client of the API server %s: %w", config.Host, err)
-	}
 	core, err := kubernetes.NewForConfigAndClient(config, httpClient)
 	if err != nil {
 		return nil, fmt.Errorf("make a client of the API server %s: %w", config.Host, err)
@@ -57,7 +53,18 @@ func openCluster(opts options, count func(http.RoundTripper) http.RoundTripper) 
 	if err != nil {
 		return nil, fmt.Errorf("make a client of the API server %s: %w", config.Host, err)
 	}
-	return &cluster{disks: disks, core: core, served: served, close: httpClient.CloseIdleConnections}, nil
+	return &cluster{config: config, core: core, served: served, close: httpClient.CloseIdleConnections}, nil
+}
+
+// disks makes the client of the custom resources, whose requests go through wrap.
+func (c *cluster) disks(wrap func(http.RoundTripper) http.RoundTripper) (versioned.Interface, error) {
+	config := rest.CopyConfig(c.config)
+	config.Wrap(wrap)
+	disks, err := versioned.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client of the API server %s: %w", config.Host, err)
+	}
+	return disks, nil
 }
 
 func loadConfig(kubeconfig string) (*rest.Config, error) {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/donewhen/donewhen/engine"
+	"github.com/donewhen/donewhen/enginemetrics"
 	"github.com/donewhen/donewhen/provisioner"
 	"github.com/donewhen/donewhen/provisioner/azuredisk/client/informers"
 	"github.com/donewhen/donewhen/provisioner/azuredisk/v1beta2"
@@ -58,15 +59,22 @@ func start(ctx context.Context, opts options) (err error) {
 	if err != nil {
 		return err
 	}
-	eng := engine.New(config.set(), engine.WithLogger(logger))
+	observer := enginemetrics.New()
+	metrics.registry.MustRegister(observer)
+	eng := engine.New(config.set(), engine.WithLogger(logger), engine.WithObserver(observer))
 	config.swap = func(set engine.Set) { eng.Swap(set) }
 	group.Go(func() error { return config.run(ctx) })
 
-	factory := informers.NewSharedInformerFactoryWithOptions(cluster.disks, 0,
+	// Through the engine, so that it hears of refused connections too.
+	client, err := cluster.disks(eng.WrapTransport)
+	if err != nil {
+		return err
+	}
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
 		informers.WithNamespace(opts.namespace), informers.WithTransform(dropManagedFields))
 	disks := factory.AzureDisk().V1beta2()
 	provisionerConfig := provisioner.Config{
-		Client:      cluster.disks,
+		Client:      client,
 		Namespace:   opts.namespace,
 		Volumes:     disks.AzVolumes().Lister(),
 		Attachments: disks.AzVolumeAttachments().Lister(),
