@@ -29,6 +29,19 @@ func started(tb testing.TB, synced bool) (*engine.Engine, *informer, cache.Resou
 	return e, i, i.handler
 }
 
+// startedWith is started with a set, on an informer that has synced.
+func startedWith(tb testing.TB, s *set) (*engine.Engine, *informer) {
+	tb.Helper()
+	i := newInformer()
+	i.sync("1")
+	e := engine.New(s, engine.WithLogger(klog.Logger{}))
+	must(tb, e.Watch(pods, i))
+	ctx, stop := context.WithCancel(context.Background())
+	tb.Cleanup(stop)
+	must(tb, e.Start(ctx))
+	return e, i
+}
+
 // deliveries are an event's old and new object, typed and unstructured.
 func deliveries() map[string][2]any {
 	old, now := pod("x", "u1", "10", "Other"), pod("x", "u1", "11", "Other")

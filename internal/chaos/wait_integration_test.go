@@ -3,6 +3,7 @@
 package chaos_test
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -161,25 +162,32 @@ func (w *wait) inTime(result *engine.Result, decides func(told) bool) {
 		return nil
 	})
 	by := result.Ended.Sub(since)
-	w.late.note(by, bound > allowed)
+	w.late.note(late{by, w.gvr.Resource + " " + w.name, result.Verdict}, bound > allowed)
 	if by > bound {
 		w.Errorf("late: the wait on %s %s ended %v after the informer knew, at most %v are allowed", w.gvr.Resource, w.name, by, bound)
 	}
 }
 
-// lateness collects by how much waits ended after the informer knew; often it is less than nothing.
-type lateness struct {
-	mu           sync.Mutex
-	told, unseen []time.Duration // after the plain handler was told; after the store had reached the floor
+// late is by how much a wait ended after the informer knew; often it is less than nothing.
+type late struct {
+	by      time.Duration
+	name    string
+	verdict engine.Verdict
 }
 
-func (l *lateness) note(d time.Duration, unseen bool) {
+// lateness collects what is after the plain handler was told, and what is after the store had reached the floor.
+type lateness struct {
+	mu           sync.Mutex
+	told, unseen []late
+}
+
+func (l *lateness) note(one late, unseen bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if unseen {
-		l.unseen = append(l.unseen, d)
+		l.unseen = append(l.unseen, one)
 	} else {
-		l.told = append(l.told, d)
+		l.told = append(l.told, one)
 	}
 }
 
@@ -188,14 +196,16 @@ func (r *rig) report() {
 	r.Helper()
 	r.late.mu.Lock()
 	defer r.late.mu.Unlock()
-	report := func(all []time.Duration, what string) (median time.Duration) {
+	report := func(all []late, what string) (median time.Duration) {
 		r.Helper()
 		if len(all) == 0 {
 			return 0
 		}
-		slices.Sort(all)
-		median = all[len(all)/2]
-		r.Logf("%d waits ended after %s by: median %v, p99 %v, at most %v", len(all), what, median, all[len(all)*99/100], all[len(all)-1])
+		slices.SortFunc(all, func(a, b late) int { return cmp.Compare(a.by, b.by) })
+		median = all[len(all)/2].by
+		last := all[len(all)-1]
+		r.Logf("%d waits ended after %s by: median %v, p99 %v, at most %v (%s: %s %s)",
+			len(all), what, median, all[len(all)*99/100].by, last.by, last.name, last.verdict.Decision, last.verdict.Reason)
 		return median
 	}
 	if median := report(r.late.told, "the plain handler was told"); median > usually {
