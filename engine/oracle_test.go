@@ -1,6 +1,9 @@
 package engine_test
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // The oracle says how a wait may and must stand, by the rules of what is judged
 // alone (events, the store's version before its key, floor, pin, unseen). It
@@ -25,6 +28,7 @@ type storeView struct {
 // belief is one state that a wait may be in.
 type belief struct {
 	floor                    int
+	own                      int // the version of our own write
 	pin                      string
 	known, counting, looking bool
 	unseen                   bool // the store has not reached the floor: to be looked at again
@@ -104,7 +108,7 @@ func (o *oracle) absent(b belief, version int) belief {
 func (o *oracle) present(b belief, s sight) belief {
 	other := b.pin != "" && s.uid != b.pin
 	switch {
-	case s.version < b.floor, other && s.version == b.floor, other && !(b.known && b.counting):
+	case s.version < b.floor, other && s.version == b.own, other && !(b.known && b.counting):
 		return b
 	case other:
 		return o.absent(b, s.version)
@@ -151,8 +155,10 @@ func (o *oracle) look(b belief, views []storeView) []belief {
 
 // deliver is a burst of events: all that were delivered, of which mine are about
 // the object. An update may merge into the next one of the same object; nothing
-// merges across a deletion. shared: others on the object may look. What is owed is looked at in between or at the end.
+// merges across a deletion. shared: others on the object may look; so may whoever was
+// told of an absence below the floor. What is owed is looked at in between or at the end.
 func (o *oracle) deliver(mine []sight, views []storeView, shared bool) {
+	shared = shared || slices.ContainsFunc(mine, func(s sight) bool { return !s.present })
 	for i, s := range mine {
 		o.each(func(b belief) []belief {
 			if s.tombstone {
@@ -197,7 +203,7 @@ func (o *oracle) mayLook(views []storeView) {
 
 func (o *oracle) after(s sight, views []storeView) {
 	o.each(func(b belief) []belief {
-		b.floor, b.pin, b.known, b.counting = max(b.floor, s.version), s.uid, true, true
+		b.floor, b.own, b.pin, b.known, b.counting = max(b.floor, s.version), s.version, s.uid, true, true
 		b.judged = b.judged && b.last.present && b.last.uid == s.uid && b.last.version >= b.floor
 		b.unseen = false
 		return o.look(b, views)
