@@ -125,7 +125,7 @@ func (s *source) listens(next cache.WatchErrorHandlerWithContext) {
 	}
 	warn := func(why string) {
 		s.engine.logger.Info("Warning: the engine will not hear why an informer can't list or watch",
-			"resource", s.gvr.String(), "namespace", s.namespace, "why", why)
+			"resource", s.gvr.GroupResource().String(), "namespace", s.namespace, "why", why)
 	}
 	i, ok := s.informer.(interface {
 		SetWatchErrorHandlerWithContext(cache.WatchErrorHandlerWithContext) error
@@ -234,7 +234,7 @@ func (s *source) goBlind(verb, reason string) {
 	if known {
 		return
 	}
-	e.logger.Error(nil, "Cannot see objects; waits on them go on", "resource", s.gvr.String(), "namespace", s.namespace, "verb", verb, "reason", reason,
+	e.logger.Error(nil, "Cannot see objects; waits on them go on", "resource", s.gvr.GroupResource().String(), "namespace", s.namespace, "verb", verb, "reason", reason,
 		"hint", "may the program list and watch this resource, and does the server answer?")
 	if e.observer != nil {
 		e.observer.BlindnessBegan(b)
@@ -311,7 +311,7 @@ func (s *source) endBlindness(now time.Time) {
 	g.timer = stopTimer(g.timer)
 	b := g.now
 	g.mu.Unlock()
-	e.logger.Info("Sees objects again", "resource", s.gvr.String(), "namespace", s.namespace, "after", now.Sub(b.Since).Round(time.Millisecond))
+	e.logger.Info("Sees objects again", "resource", s.gvr.GroupResource().String(), "namespace", s.namespace, "after", now.Sub(b.Since).Round(time.Millisecond))
 	if e.observer != nil {
 		e.observer.BlindnessEnded(b)
 	}

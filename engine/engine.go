@@ -74,16 +74,16 @@ func (e *Engine) Watch(gvr schema.GroupVersionResource, informer Informer, opts 
 	}
 	store, ok := storeOf(informer)
 	if !ok {
-		return fmt.Errorf("watching %s: the informer %T has no store to read: give a shared informer of client-go or of a controller-runtime cache", gvr, informer)
+		return fmt.Errorf("watching %s: the informer %T has no store to read: give a shared informer of client-go or of a controller-runtime cache", gvr.GroupResource(), informer)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.started {
-		return fmt.Errorf("watching %s: the engine has started: call Watch before Start", gvr)
+		return fmt.Errorf("watching %s: the engine has started: call Watch before Start", gvr.GroupResource())
 	}
 	for _, s := range e.sources[gvr] {
 		if s.covers(c.namespace) || c.namespace == "" {
-			return fmt.Errorf("watching %s: namespace %q is watched already: give one informer per namespace, or one for all", gvr, s.namespace)
+			return fmt.Errorf("watching %s: namespace %q is watched already: give one informer per namespace, or one for all", gvr.GroupResource(), s.namespace)
 		}
 	}
 	s := &source{
@@ -126,7 +126,7 @@ func (e *Engine) Start(ctx context.Context) error {
 				err = errors.Join(err, added.informer.RemoveEventHandler(added.handle))
 				added.handle = nil
 			}
-			return fmt.Errorf("starting the engine: adding a handler to the informer of %s: %w", s.gvr, err)
+			return fmt.Errorf("starting the engine: adding a handler to the informer of %s: %w", s.gvr.GroupResource(), err)
 		}
 		s.handle = handle
 	}
@@ -149,7 +149,7 @@ func (e *Engine) checkBindings() error {
 	var missing []string
 	for _, b := range set.Bindings() {
 		if b.Action != Shadow && len(e.sources[b.Resource]) == 0 {
-			missing = append(missing, fmt.Sprintf("%s (binding %q) is about %s", b.Operation, b.Name, b.Resource))
+			missing = append(missing, fmt.Sprintf("%s (binding %q) is about %s", b.Operation, b.Name, versioned(b.Resource)))
 		}
 	}
 	if len(missing) == 0 {
@@ -180,13 +180,13 @@ func (e *Engine) WaitForSync(ctx context.Context) error {
 		select {
 		case <-s.handle.HasSyncedChecker().Done():
 		case <-e.ctx.Done():
-			return fmt.Errorf("waiting for the informer of %s to sync: %w", s.gvr, ErrEngineStopped)
+			return fmt.Errorf("waiting for the informer of %s to sync: %w", s.gvr.GroupResource(), ErrEngineStopped)
 		case <-ctx.Done():
 			why := "is it started, and may it list and watch?"
 			if b := s.blindness(); b != nil {
 				why = b.String()
 			}
-			return fmt.Errorf("waiting for the informer of %s to sync: %w: %s", s.gvr, ctx.Err(), why)
+			return fmt.Errorf("waiting for the informer of %s to sync: %w: %s", s.gvr.GroupResource(), ctx.Err(), why)
 		}
 	}
 	return nil
@@ -256,7 +256,7 @@ func (e *Engine) source(ref Reference) (*source, error) {
 		}
 	}
 	if len(sources) == 0 {
-		return nil, fmt.Errorf("no informer for %s: give one to Watch before Start", ref.Resource)
+		return nil, fmt.Errorf("no informer for %s: give one to Watch before Start", versioned(ref.Resource))
 	}
 	namespaces := make([]string, 0, len(sources))
 	for _, s := range sources {

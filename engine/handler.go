@@ -53,7 +53,7 @@ func (s *source) find(obj any) (*object, metav1.Object) {
 	m, key, ok := keyOf(obj)
 	if !ok {
 		if s.ignored.Add(1) == 1 {
-			s.engine.logger.Info("Warning: ignored what an informer delivered: it is no API object", "resource", s.gvr.String(), "type", fmt.Sprintf("%T", obj))
+			s.engine.logger.Info("Warning: ignored what an informer delivered: it is no API object", "resource", s.gvr.GroupResource().String(), "type", fmt.Sprintf("%T", obj))
 		}
 		if s.engine.observer != nil {
 			s.engine.observer.Ignored(s.gvr)

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -29,4 +31,14 @@ func (r Reference) String() string {
 		name = r.Namespace + "/" + r.Name
 	}
 	return r.Resource.GroupResource().String() + " " + name
+}
+
+// versioned names resources in errors about which version of them is meant:
+// "azvolumes.disk.csi.azure.com/v1beta2".
+func versioned(resources ...schema.GroupVersionResource) string {
+	names := make([]string, len(resources))
+	for i, r := range resources {
+		names[i] = r.GroupResource().String() + "/" + r.Version
+	}
+	return strings.Join(names, ", ")
 }

@@ -24,7 +24,7 @@ func (s *source) version() string {
 	s.versionMu.Unlock()
 	if back {
 		s.engine.logger.Info("Warning: the server's resource versions went back (restored from a backup?): waits on this resource go on without their barriers",
-			"resource", s.gvr.String(), "namespace", s.namespace, "from", before, "to", version)
+			"resource", s.gvr.GroupResource().String(), "namespace", s.namespace, "from", before, "to", version)
 		if s.engine.observer != nil {
 			s.engine.observer.VersionsWentBack(s.gvr)
 		}
@@ -61,7 +61,7 @@ func (s *source) fromBefore(seen sighting) bool {
 func (s *source) warnUncomparable(version string) {
 	if s.warned.CompareAndSwap(false, true) {
 		s.engine.logger.Info("Warning: resource versions can't be compared: a wait counts as past its own write at the first delivery after it",
-			"resource", s.gvr.String(), "namespace", s.namespace, "resourceVersion", version,
+			"resource", s.gvr.GroupResource().String(), "namespace", s.namespace, "resourceVersion", version,
 			"hint", "fake clients give none; client-go's AtomicFIFO feature must be on")
 	}
 }

@@ -115,7 +115,7 @@ func (s *source) lookAt(key types.NamespacedName) (sighting, bool) {
 	}
 	seen, err := lookAt(versionedStore{s}, name)
 	if err != nil {
-		s.engine.logger.Error(err, "Reading the informer's store failed", "resource", s.gvr.String(), "key", name)
+		s.engine.logger.Error(err, "Reading the informer's store failed", "resource", s.gvr.GroupResource().String(), "key", name)
 		return sighting{}, false
 	}
 	seen.at = s.engine.clock.Now()
@@ -191,7 +191,7 @@ func (s *source) stop() {
 	}
 	if s.handle != nil {
 		if err := s.informer.RemoveEventHandler(s.handle); err != nil {
-			s.engine.logger.Error(err, "Removing the event handler failed", "resource", s.gvr.String())
+			s.engine.logger.Error(err, "Removing the event handler failed", "resource", s.gvr.GroupResource().String())
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (l *loaded) agree(r Request) (agreed, error) {
 		return agreed{}, err
 	}
 	if f.binding != nil && f.binding.Resource != r.Ref.Resource {
-		return agreed{}, fmt.Errorf("operation %q is about %s, not %s: give a reference of that resource", r.Operation, f.binding.Resource, r.Ref.Resource)
+		return agreed{}, fmt.Errorf("operation %q is about %s, not %s: give a reference of that resource", r.Operation, versioned(f.binding.Resource), versioned(r.Ref.Resource))
 	}
 	params := r.Params
 	if f.binding != nil {
@@ -71,7 +71,7 @@ func (l *loaded) agree(r Request) (agreed, error) {
 		}
 	}
 	if !slices.Contains(f.resources, r.Ref.Resource) {
-		return agreed{}, fmt.Errorf("predicate %s judges %v, not %s: name a predicate for that resource", f.terms.id, f.resources, r.Ref.Resource)
+		return agreed{}, fmt.Errorf("predicate %s judges %s, not %s: name a predicate for that resource", f.terms.id, versioned(f.resources...), versioned(r.Ref.Resource))
 	}
 	judge, err := f.bind(params, len(r.Params) == 0)
 	if err != nil {

@@ -215,23 +215,23 @@ func TestErrors(t *testing.T) {
 		kind       Kind
 		want       string
 	}{
-		{"object.status.nope == 1", MissingData, "no such key: nope (object.status.nope)"},
-		{"object.nope.deeper.yet == 1", MissingData, "no such key: nope (object.nope)"},
-		{"has(object.nope.deeper)", MissingData, "no such key: nope (object.nope)"},
-		{"object.status.detail.detail == 1", MissingData, "no such key: detail (object.status.detail.detail)"},
-		{"object.status.error.code == ''", MissingData, "no such key: code (object.status.error.code)"}, // through null
-		{"object.status.state.code == ''", MissingData, "no such key: code (object.status.state.code)"}, // through a scalar
-		{"object.metadata.labels['x/y'] == ''", MissingData, "no such key: x/y (object.metadata.labels['x/y'])"},
-		{"object.metadata.finalizers[2] == ''", MissingData, "no such element: 2 (object.metadata.finalizers[2])"},
-		{"object.metadata.labels[params.role] == ''", MissingData, "no such key: Primary (object.metadata.labels[…])"},
+		{"object.status.nope == 1", MissingData, "object.status.nope (no such key: nope)"},
+		{"object.nope.deeper.yet == 1", MissingData, "object.nope (no such key: nope)"},
+		{"has(object.nope.deeper)", MissingData, "object.nope (no such key: nope)"},
+		{"object.status.detail.detail == 1", MissingData, "object.status.detail.detail (no such key: detail)"},
+		{"object.status.error.code == ''", MissingData, "object.status.error.code (no such key: code)"}, // through null
+		{"object.status.state.code == ''", MissingData, "object.status.state.code (no such key: code)"}, // through a scalar
+		{"object.metadata.labels['x/y'] == ''", MissingData, "object.metadata.labels['x/y'] (no such key: x/y)"},
+		{"object.metadata.finalizers[2] == ''", MissingData, "object.metadata.finalizers[2] (no such element: 2)"},
+		{"object.metadata.labels[params.role] == ''", MissingData, "object.metadata.labels[…] (no such key: Primary)"},
 		{"[1, 2][object.metadata.generation] == 1", MissingData, "no such element: 3"},
 		{"object.metadata.finalizers.map(f, f)[5] == ''", MissingData, "no such element: 5"},
-		{"params.limits['memory'] == quantity('1')", MissingData, "no such key: memory (params.limits.memory)"},
-		{"object.?nope.?deeper.value() == 1", MissingData, "no value (object.nope)"},
-		{"variables.detail.nope == 1", MissingData, "no such key: nope (variables.detail.nope)"},
-		{"variables.deep == 1", MissingData, "no such key: nope (variables.detail.nope)"},
-		{"object.status.conditions.exists(c, c.nope == 1)", MissingData, "no such key: nope (c.nope)"},
-		{"true && object.status.nope", MissingData, "no such key: nope (object.status.nope)"},
+		{"params.limits['memory'] == quantity('1')", MissingData, "params.limits.memory (no such key: memory)"},
+		{"object.?nope.?deeper.value() == 1", MissingData, "object.nope (no value)"},
+		{"variables.detail.nope == 1", MissingData, "variables.detail.nope (no such key: nope)"},
+		{"variables.deep == 1", MissingData, "variables.detail.nope (no such key: nope)"},
+		{"object.status.conditions.exists(c, c.nope == 1)", MissingData, "c.nope (no such key: nope)"},
+		{"true && object.status.nope", MissingData, "object.status.nope (no such key: nope)"},
 
 		{"object.status.state > 1", EvaluationError, "no such overload"},
 		{"variables.broken", EvaluationError, "variables.broken: no such overload"},

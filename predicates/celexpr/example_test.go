@@ -38,6 +38,6 @@ func Example() {
 	fmt.Printf("%d:%d %s: %s\n", issues[0].Line, issues[0].Column, issues[0].Message, issues[0].Hint)
 	// Output:
 	// true
-	// true no such key: detail (object.status.detail)
+	// true object.status.detail (no such key: detail)
 	// 1:1 params has no 'byte': did you mean 'bytes'?
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// Missing says what was missing, with its path where that can be had: "no such
-// key: detail (object.status.detail)". It must be called before the evaluation is
+// Missing says what was missing, by its path where that can be had:
+// "object.status.detail (no such key: detail)". It must be called before the evaluation is
 // closed, and is slow: the expression is parsed again.
 func (e *Error) Missing(ev *Evaluation) string {
 	path := e.path(ev)
 	if path == "" {
 		return e.Error()
 	}
-	return e.Message + " (" + path + ")"
+	return path + " (" + e.Message + ")"
 }
 
 // path returns the path that failed, up to the first part that isn't there.

@@ -93,7 +93,7 @@ func TestOrder(t *testing.T) {
 
 		{
 			"missing data is false and shown", "  done: object.status.detail.size > 1", "{status: {}}",
-			"Pending MissingData -: missing data: no such key: detail (object.status.detail) | missing no such key: detail (object.status.detail)",
+			"Pending MissingData -: missing data: object.status.detail (no such key: detail) | missing object.status.detail (no such key: detail)",
 		},
 		{
 			"missing data doesn't hide a later rule", "  done: " + miss + "\n  failed: ['object.f']", "{f: true}",
@@ -105,15 +105,15 @@ func TestOrder(t *testing.T) {
 		},
 		{
 			"each missing path once", "  done: [" + miss + ", 'object.n == 1']\n  failed: [" + miss + "]", "{}",
-			"Pending MissingData -: missing data: no such key: m (object.m); no such key: n (object.n) | missing no such key: m (object.m), no such key: n (object.n)",
+			"Pending MissingData -: missing data: object.m (no such key: m); object.n (no such key: n) | missing object.m (no such key: m), object.n (no such key: n)",
 		},
 		{
 			"a pending rule's texts stay beside what is missing", "  done: " + miss + "\n  pending: [{message: not yet, reason: NotYet}]", "{}",
-			"Pending NotYet pending[0]: not yet | missing no such key: m (object.m)",
+			"Pending NotYet pending[0]: not yet | missing object.m (no such key: m)",
 		},
 		{
 			"a pending rule without a reason", "  done: " + miss + "\n  pending: [{message: not yet}]", "{}",
-			"Pending MissingData pending[0]: not yet | missing no such key: m (object.m)",
+			"Pending MissingData pending[0]: not yet | missing object.m (no such key: m)",
 		},
 		{
 			"the first pending rule that holds, past those that can't be evaluated",
@@ -163,7 +163,7 @@ func TestOrder(t *testing.T) {
 		},
 		{
 			"failurePolicy Pending", "  failurePolicy: Pending\n  done: [" + miss + ", '" + errs + "']\n  pending: [{message: not yet}]", "{e: x}",
-			"Pending (judge) EvaluationError done[1]: done[1]: no such overload | missing no such key: m (object.m)",
+			"Pending (judge) EvaluationError done[1]: done[1]: no such overload | missing object.m (no such key: m)",
 		},
 		{
 			"a value that is no bool", "  done: object.e", "{e: x}",
@@ -175,7 +175,7 @@ func TestOrder(t *testing.T) {
 		},
 		{
 			"missing data in a variable", "  variables: [{name: v, expression: object.a.b}]\n  done: variables.v == 1", "{a: {}}",
-			"Pending MissingData -: missing data: no such key: b (object.a.b) | missing no such key: b (object.a.b)",
+			"Pending MissingData -: missing data: object.a.b (no such key: b) | missing object.a.b (no such key: b)",
 		},
 
 		{

@@ -1,0 +1,79 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/klog/v2"
+
+	"github.com/donewhen/donewhen/engine"
+	"github.com/donewhen/donewhen/predicates"
+)
+
+// A program declares what it waits for, loads a set that says when that is done,
+// and wraps its write in Do.
+func Example() {
+	configMaps := corev1.SchemeGroupVersion.WithResource("configmaps")
+	operations := []engine.Operation{{Name: "Configure", Resource: configMaps, Kind: "ConfigMap"}}
+	set, err := predicates.NewSet(operations, predicates.Source{Name: "embedded", Files: []predicates.File{{
+		Name: "predicates.yaml", Data: []byte(`
+apiVersion: donewhen.dev/v1alpha1
+kind: Predicate
+metadata: {name: config-ready}
+spec:
+  match: {apiVersion: v1, kind: ConfigMap}
+  done: object.data.state == 'ready'
+---
+apiVersion: donewhen.dev/v1alpha1
+kind: Binding
+metadata: {name: configure}
+spec: {operation: Configure, predicate: config-ready}
+`),
+	}}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	client := fake.NewClientset() // a real one in a program
+	factory := informers.NewSharedInformerFactory(client, 0)
+	defer factory.Shutdown()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	eng := engine.New(set, engine.WithLogger(klog.Logger{}))
+	if err := eng.Watch(configMaps, factory.Core().V1().ConfigMaps().Informer()); err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := eng.Start(ctx); err != nil {
+		fmt.Println(err)
+		return
+	}
+	factory.Start(ctx.Done()) // the engine doesn't start informers
+	if err := eng.WaitForSync(ctx); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	result, err := eng.Do(ctx, engine.Request{
+		Ref:       engine.Reference{Resource: configMaps, Namespace: "default", Name: "first"},
+		Operation: "Configure",
+	}, func(ctx context.Context) (metav1.Object, error) {
+		made := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: "first", UID: "a", ResourceVersion: "1"}, // the fake gives neither
+			Data:       map[string]string{"state": "ready"},
+		}
+		return client.CoreV1().ConfigMaps("default").Create(ctx, made, metav1.CreateOptions{})
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.Verdict.Decision, result.Verdict.Predicate.Name, result.Object().GetName())
+	// Output: Done config-ready first
+}
