@@ -189,7 +189,7 @@ func interrupted(w *world) {
 		}
 	}
 	err = cmd.Wait()
-	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(last, "interrupted") {
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.HasSuffix(last, "interrupted; everything was removed") {
 		t.Errorf("%v, last words %q; want exit code 1 and that it was interrupted", err, last)
 	}
 	if len(pids) != 2 {
