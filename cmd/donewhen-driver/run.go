@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/donewhen/donewhen/engine"
-	"github.com/donewhen/donewhen/enginemetrics"
+	"github.com/donewhen/donewhen/engine/enginemetrics"
 	"github.com/donewhen/donewhen/provisioner"
 	"github.com/donewhen/donewhen/provisioner/azuredisk/client/informers"
 	"github.com/donewhen/donewhen/provisioner/azuredisk/v1beta2"

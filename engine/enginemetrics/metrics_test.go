@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/donewhen/donewhen/engine"
-	"github.com/donewhen/donewhen/enginemetrics"
+	"github.com/donewhen/donewhen/engine/enginemetrics"
 )
 
 var volumes = schema.GroupVersionResource{Group: "disk.csi.azure.com", Version: "v1beta2", Resource: "azvolumes"}
