@@ -7,8 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+	cachetesting "k8s.io/client-go/tools/cache/testing"
 	"k8s.io/klog/v2"
 
 	"github.com/donewhen/donewhen/engine"
@@ -40,13 +40,13 @@ spec: {operation: Configure, predicate: config-ready}
 		return
 	}
 
-	client := fake.NewClientset() // a real one in a program
-	factory := informers.NewSharedInformerFactory(client, 0)
-	defer factory.Shutdown()
+	// In a program the informer is of a factory, and the write goes to a client.
+	server := cachetesting.NewFakeControllerSource()
+	informer := cache.NewSharedIndexInformer(server, &corev1.ConfigMap{}, 0, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	eng := engine.New(set, engine.WithLogger(klog.Logger{}))
-	if err := eng.Watch(configMaps, factory.Core().V1().ConfigMaps().Informer()); err != nil {
+	if err := eng.Watch(configMaps, informer); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -54,7 +54,7 @@ spec: {operation: Configure, predicate: config-ready}
 		fmt.Println(err)
 		return
 	}
-	factory.Start(ctx.Done()) // the engine doesn't start informers
+	go informer.RunWithContext(ctx) // the engine doesn't start informers
 	if err := eng.WaitForSync(ctx); err != nil {
 		fmt.Println(err)
 		return
@@ -63,12 +63,13 @@ spec: {operation: Configure, predicate: config-ready}
 	result, err := eng.Do(ctx, engine.Request{
 		Ref:       engine.Reference{Resource: configMaps, Namespace: "default", Name: "first"},
 		Operation: "Configure",
-	}, func(ctx context.Context) (metav1.Object, error) {
+	}, func(context.Context) (metav1.Object, error) {
 		made := &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Name: "first", UID: "a", ResourceVersion: "1"}, // the fake gives neither
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "first", UID: "a"},
 			Data:       map[string]string{"state": "ready"},
 		}
-		return client.CoreV1().ConfigMaps("default").Create(ctx, made, metav1.CreateOptions{})
+		server.Add(made)
+		return made, nil // as the server has it, with its resourceVersion
 	})
 	if err != nil {
 		fmt.Println(err)
