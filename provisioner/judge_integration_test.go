@@ -99,6 +99,7 @@ kind: Predicate
 metadata: {name: ` + name + `}
 spec:
   match: {apiVersion: disk.csi.azure.com/v1beta2, kind: ` + kind + `}
+  onTerminating: Judge
   done: "true"
 `)
 		switch name {
