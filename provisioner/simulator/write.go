@@ -55,6 +55,7 @@ func write[T customResource[T]](
 	uid, name := object.GetUID(), object.GetNamespace()+"/"+object.GetName()
 	backoff := wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: writeTries, Cap: 10 * time.Second}
 	live := object
+	var attempted T
 	var last error
 	for range writeTries {
 		if last != nil {
@@ -72,6 +73,9 @@ func write[T customResource[T]](
 				continue
 			}
 			live = got
+			if sameButVersion(live, attempted) {
+				return live, nil // it was written, and only the answer was lost
+			}
 		}
 		changed := live.DeepCopy()
 		if err := change(changed); err != nil {
@@ -80,6 +84,7 @@ func write[T customResource[T]](
 		if equality.Semantic.DeepEqual(live, changed) {
 			return live, nil
 		}
+		attempted = changed
 		written, err := put(ctx, changed, metav1.UpdateOptions{})
 		switch {
 		case err == nil:
@@ -94,6 +99,16 @@ func write[T customResource[T]](
 		last = err
 	}
 	return live, fmt.Errorf("write the %s of %s, %d tries: %w", part, name, writeTries, last)
+}
+
+// sameButVersion reports whether two objects differ in nothing but what the
+// server sets at each write.
+func sameButVersion[T customResource[T]](a, b T) bool {
+	b = b.DeepCopy()
+	b.SetResourceVersion(a.GetResourceVersion())
+	b.SetGeneration(a.GetGeneration())
+	b.SetManagedFields(a.GetManagedFields())
+	return equality.Semantic.DeepEqual(a, b)
 }
 
 // worthRetry says whether the same request may succeed later.

@@ -17,6 +17,7 @@ type fakeVolumes struct {
 	live   *v1beta2.AzVolume // nil: none
 	writes int
 	fail   []error // of the next writes, in order
+	lost   bool    // the next write is done, but its answer doesn't arrive
 }
 
 func (f *fakeVolumes) Get(context.Context, string, metav1.GetOptions) (*v1beta2.AzVolume, error) {
@@ -41,6 +42,10 @@ func (f *fakeVolumes) put(volume *v1beta2.AzVolume) (*v1beta2.AzVolume, error) {
 	}
 	f.live = volume.DeepCopy()
 	f.live.ResourceVersion += "1"
+	if f.lost {
+		f.lost = false
+		return nil, errors.New("EOF")
+	}
 	return f.live.DeepCopy(), nil
 }
 
@@ -65,6 +70,7 @@ func TestWrite(t *testing.T) {
 	for name, test := range map[string]struct {
 		cached, live *v1beta2.AzVolume
 		fail         []error
+		lost         bool
 		change       func(*v1beta2.AzVolume) error
 		want         error
 		state        v1beta2.VolumeState // of the live object afterwards
@@ -83,10 +89,11 @@ func TestWrite(t *testing.T) {
 		"nothing to change":          {cached: object("u", "1", "Created"), live: object("u", "1", "Created"), change: func(*v1beta2.AzVolume) error { return nil }, state: "Created"},
 		"conflicts, then none":       {cached: object("u", "1", ""), live: object("u", "1", ""), fail: []error{conflict, conflict, conflict}, state: "Creating", writes: 4},
 		"server away, then back":     {cached: object("u", "1", ""), live: object("u", "1", ""), fail: []error{errors.New("EOF"), apierrors.NewServiceUnavailable("x")}, state: "Creating", writes: 3},
+		"written, the answer lost":   {cached: object("u", "1", ""), live: object("u", "1", ""), lost: true, state: "Creating", writes: 1},
 		"invalid: not tried again":   {cached: object("u", "1", ""), live: object("u", "1", ""), fail: []error{errInvalid}, want: errInvalid, writes: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := &fakeVolumes{live: test.live, fail: test.fail}
+			client := &fakeVolumes{live: test.live, fail: test.fail, lost: test.lost}
 			change := test.change
 			if change == nil {
 				change = func(volume *v1beta2.AzVolume) error { return moveVolume(volume, v1beta2.VolumeCreating) }
