@@ -15,9 +15,10 @@ type barrier struct {
 	known bool
 	// written: After gave the floor.
 	written bool
-	// own is the version that After gave. Nothing else has it; a version judged may
-	// be that of a deletion and of the object that took the name, in one update.
-	own string
+	// own: the floor is the version that After gave. Nothing else has that one; a
+	// version judged may be that of a deletion and of the object that took the
+	// name, in one update.
+	own bool
 	// looking: Wait has looked.
 	looking bool
 	// counting: After or Wait has been called; before, nothing counts as gone.
@@ -67,7 +68,7 @@ func (b *barrier) admit(s sighting) (Presence, admission) {
 		}
 	case other && !s.present() && !absentInStore:
 		return 0, lookup // the end of another: what is there now?
-	case other && order == at && s.version == b.own && !absentInStore:
+	case other && order == at && b.own && !absentInStore:
 		return 0, dropped // older than our write, which has this version
 	}
 	switch {
@@ -107,7 +108,9 @@ func (b *barrier) admitUnordered(s sighting, other bool) admission {
 // Wait judged present.
 func (b *barrier) judged(s sighting, p Presence) {
 	if comparableVersion(s.version) {
+		before := b.floor
 		b.floor = newerVersion(b.floor, s.version)
+		b.own = b.own && b.floor == before
 	}
 	b.reached = true
 	if p == Present && b.looking {
@@ -128,7 +131,7 @@ func (b *barrier) after(version string, uid types.UID) {
 	if comparableVersion(version) && comparableVersion(b.floor) {
 		version = newerVersion(b.floor, version)
 	}
-	b.floor, b.own, b.written, b.known, b.counting, b.reached = version, own, true, true, true, false
+	b.floor, b.own, b.written, b.known, b.counting, b.reached = version, version == own, true, true, true, false
 	if uid != "" {
 		b.pin = uid
 	}
@@ -136,5 +139,5 @@ func (b *barrier) after(version string, uid types.UID) {
 
 // dropFloor forgets the floor, because the server's versions went back.
 func (b *barrier) dropFloor() {
-	b.floor, b.own, b.written, b.reached = "", "", false, false
+	b.floor, b.own, b.written, b.reached = "", false, false, false
 }
