@@ -17,7 +17,7 @@ func Name(name string, candidates []string) string {
 	}
 	best, bestDistance := "", limit(name)+1
 	for _, c := range slices.Sorted(slices.Values(candidates)) {
-		if d := distance(strings.ToLower(name), strings.ToLower(c), bestDistance); d < bestDistance {
+		if d := Distance(strings.ToLower(name), strings.ToLower(c), bestDistance); d < bestDistance {
 			best, bestDistance = c, d
 		}
 	}
@@ -48,9 +48,9 @@ func limit(name string) int {
 	return min(len(name)/3, 5)
 }
 
-// distance is the number of single insertions, deletions, substitutions and
+// Distance is the number of single insertions, deletions, substitutions and
 // swaps of neighbours between a and b, or atLeast if it is that or more.
-func distance(a, b string, atLeast int) int {
+func Distance(a, b string, atLeast int) int {
 	if len(a)-len(b) >= atLeast || len(b)-len(a) >= atLeast {
 		return atLeast
 	}
