@@ -17,7 +17,7 @@ func BenchmarkLoad1000(b *testing.B) {
     reason: Failed
     messageExpression: object.status.error.message`, i, i))
 	}
-	l, err := newLoader(catalogue())
+	l, err := NewLoader(catalogue())
 	if err != nil {
 		b.Fatal(err)
 	}

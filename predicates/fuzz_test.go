@@ -34,7 +34,7 @@ func FuzzLoad(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	l, err := newLoader(catalogue())
+	l, err := NewLoader(catalogue())
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/donewhen/donewhen/engine"
-	"github.com/donewhen/donewhen/predicates/celexpr"
 	"github.com/donewhen/donewhen/predicates/internal/nearest"
 	"github.com/donewhen/donewhen/predicates/v1alpha1"
 )
@@ -26,7 +25,7 @@ type Set struct {
 	// next set to take over.
 	compiled map[string]*Predicate
 	// loader and sources are what it was made by and of, for With.
-	loader  *loader
+	loader  *Loader
 	sources []Source
 }
 
@@ -37,39 +36,18 @@ type bound struct {
 
 var _ engine.Set = (*Set)(nil)
 
-// NewSet loads the sources in order and checks their bindings against the
-// operations. Predicates of a later source override those of the same name, its
-// enforced bindings those of the same operation; shadow bindings add up. The
-// error is a *LoadError with everything that is wrong in all sources, unless the
-// operations themselves are declared wrongly.
+// NewSet is the short form of a Loader's Load, without options. The error is a
+// *LoadError, unless the operations themselves are declared wrongly.
 func NewSet(operations []engine.Operation, sources ...Source) (*Set, error) {
-	l, err := newLoader(operations)
+	l, err := NewLoader(operations)
 	if err != nil {
 		return nil, err
 	}
-	return l.load(sources, nil)
-}
-
-// loader builds sets for one program's operations.
-type loader struct {
-	operations map[string]*operation
-	compiler   *celexpr.Compiler
-}
-
-func newLoader(operations []engine.Operation) (*loader, error) {
-	byName, err := operationsByName(operations)
-	if err != nil {
-		return nil, err
-	}
-	compiler, err := celexpr.NewCompiler()
-	if err != nil {
-		return nil, fmt.Errorf("set up the CEL environment: %w", err)
-	}
-	return &loader{operations: byName, compiler: compiler}, nil
+	return l.Load(sources...)
 }
 
 // load builds a set; what the cache has compiled already isn't compiled again.
-func (l *loader) load(sources []Source, cache map[string]*Predicate) (*Set, error) {
+func (l *Loader) load(sources []Source, cache map[string]*Predicate) (*Set, error) {
 	all := &problems{}
 	r := &resolver{operations: l.operations, entries: map[string]*entry{}, predicates: map[string]*Predicate{}}
 	set := &Set{

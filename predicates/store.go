@@ -55,7 +55,7 @@ func WithSources(names ...string) StoreOption {
 type Store struct {
 	set     atomic.Pointer[Set]
 	observe func(Report)
-	loader  *loader
+	loader  *Loader
 
 	mu      sync.Mutex // held while a change is loaded and reported
 	sources []Source   // as they are now, the defaults first
@@ -63,26 +63,13 @@ type Store struct {
 	err     error // of the last load
 }
 
-// NewStore returns a store that has the defaults in force. They must be right:
-// the error is what NewSet says of them.
+// NewStore is the short form of a Loader's NewStore, without options of loading.
 func NewStore(operations []engine.Operation, defaults Source, opts ...StoreOption) (*Store, error) {
-	l, err := newLoader(operations)
+	l, err := NewLoader(operations)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{
-		loader: l, observe: func(Report) {},
-		sources: []Source{defaults}, digests: map[string]string{defaults.Name: defaults.digest()},
-	}
-	for _, opt := range opts {
-		opt(s)
-	}
-	set, err := l.load(s.sources, nil)
-	if err != nil {
-		return nil, err
-	}
-	s.set.Store(set)
-	return s, nil
+	return l.NewStore(defaults, opts...)
 }
 
 // Set returns the set in force. It never blocks and is never nil.

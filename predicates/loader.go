@@ -1,0 +1,98 @@
+package predicates
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/donewhen/donewhen/engine"
+	"github.com/donewhen/donewhen/predicates/celexpr"
+	"github.com/donewhen/donewhen/predicates/schemas"
+)
+
+// Schemas knows the schemas of kinds. Schema returns nil where it knows none; the
+// same schema, not an equal one, as long as it stays the same. It must be safe for
+// concurrent use.
+type Schemas interface {
+	Schema(kind schema.GroupVersionKind) (*schemas.Schema, error)
+}
+
+// Loader makes sets of sources, for one program's operations. It is safe for
+// concurrent use.
+type Loader struct {
+	operations map[string]*operation
+	compiler   *celexpr.Compiler
+	schemas    []Schemas
+	strict     bool
+}
+
+// LoaderOption changes how a Loader works.
+type LoaderOption func(*Loader)
+
+// WithSchemas has expressions checked against the schemas of the kinds that they
+// are about: a field that a kind doesn't have is then an error. The first of the
+// places, in the order given, that knows a kind is asked; a document's own
+// match.schemaFrom comes before all. Schemas only refuse, they change no verdict.
+func WithSchemas(places ...Schemas) LoaderOption {
+	return func(l *Loader) { l.schemas = append(l.schemas, places...) }
+}
+
+// Strict makes what would be a warning an error.
+func Strict() LoaderOption { return func(l *Loader) { l.strict = true } }
+
+// NewLoader returns a loader for the operations that bindings may name. The error
+// says which operation is declared wrongly.
+func NewLoader(operations []engine.Operation, opts ...LoaderOption) (*Loader, error) {
+	byName, err := operationsByName(operations)
+	if err != nil {
+		return nil, err
+	}
+	compiler, err := celexpr.NewCompiler()
+	if err != nil {
+		return nil, fmt.Errorf("set up the CEL environment: %w", err)
+	}
+	l := &Loader{operations: byName, compiler: compiler}
+	for _, opt := range opts {
+		opt(l)
+	}
+	return l, nil
+}
+
+// Load loads the sources in order and checks their bindings against the
+// operations. Predicates of a later source override those of the same name, its
+// enforced bindings those of the same operation; shadow bindings add up. The
+// error is a *LoadError with everything that is wrong in all sources.
+func (l *Loader) Load(sources ...Source) (*Set, error) { return l.load(sources, nil) }
+
+// NewStore returns a store that has the defaults in force. They must be right:
+// the error is what Load says of them.
+func (l *Loader) NewStore(defaults Source, opts ...StoreOption) (*Store, error) {
+	s := &Store{
+		loader: l, observe: func(Report) {},
+		sources: []Source{defaults}, digests: map[string]string{defaults.Name: defaults.digest()},
+	}
+	for _, opt := range opts {
+		opt(s)
+	}
+	set, err := l.load(s.sources, nil)
+	if err != nil {
+		return nil, err
+	}
+	s.set.Store(set)
+	return s, nil
+}
+
+// schema returns the schema of a kind from the first place that has one. Where a
+// place can't say, the next ones are asked; the errors tell why there is none.
+func (l *Loader) schema(kind schema.GroupVersionKind) (*schemas.Schema, error) {
+	var failed []error
+	for _, place := range l.schemas {
+		s, err := place.Schema(kind)
+		if s != nil && err == nil {
+			return s, nil
+		}
+		failed = append(failed, err)
+	}
+	return nil, errors.Join(failed...)
+}
