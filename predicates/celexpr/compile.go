@@ -49,36 +49,39 @@ func (e *Environment) compile(expression string, want Output, isVariable bool) (
 			Hint:    "split it into variables",
 		}}
 	}
-	env, err := e.checked()
-	if err != nil {
-		return nil, []Issue{{Line: 1, Column: 1, Message: err.Error()}}
+	c := e.compiler.checkers
+	parsed, source, errs := c.parse(expression)
+	if len(errs) > 0 {
+		return nil, syntaxIssues(expression, errs)
 	}
-	parsed, issues := env.Parse(expression)
-	if issues.Err() != nil {
-		return nil, syntaxIssues(expression, issues.Errors())
+	checked, errs := c.check(parsed, source, e)
+	if len(errs) == 0 {
+		errs = c.validate(checked, source)
 	}
-	checked, issues := env.Check(parsed)
-	if issues.Err() != nil {
-		return nil, e.checkIssues(env, parsed.NativeRep(), issues.Errors())
+	if len(errs) > 0 {
+		return nil, e.checkIssues(parsed, errs)
 	}
 	if issue := outputIssue(checked, want); issue != nil {
 		return nil, []Issue{*issue}
 	}
 	p := &Program{
-		env: e, cel: env, ast: checked, source: expression, want: want, celType: checked.OutputType(),
-		bounded: needsBounds(checked.NativeRep(), isVariable),
+		env: e, cel: e.compiler.base, ast: checked, source: expression, want: want, celType: outputType(checked),
+		bounded: needsBounds(checked, isVariable),
 	}
-	if mayNotPlan(checked.NativeRep()) {
-		if _, err := env.Program(checked, programOptions()...); err != nil {
-			return nil, []Issue{programIssue(checked.NativeRep(), err)}
+	if mayNotPlan(checked) {
+		if _, err := p.cel.PlanProgram(checked, programOptions()...); err != nil {
+			return nil, []Issue{programIssue(checked, err)}
 		}
 	}
 	return p, nil
 }
 
+// outputType returns the type of an expression's value.
+func outputType(checked *ast.AST) *cel.Type { return checked.GetType(checked.Expr().ID()) }
+
 // outputIssue says what is wrong with the type of an expression's value, if
 // anything is.
-func outputIssue(checked *cel.Ast, want Output) *Issue {
+func outputIssue(checked *ast.AST, want Output) *Issue {
 	var wanted *cel.Type
 	var word, convert string
 	switch want {
@@ -89,11 +92,11 @@ func outputIssue(checked *cel.Ast, want Output) *Issue {
 	default:
 		return nil
 	}
-	got := checked.OutputType()
+	got := outputType(checked)
 	if got.IsExactType(wanted) || got.Kind() == types.DynKind || got.Kind() == types.AnyKind {
 		return nil
 	}
-	at := position(checked.NativeRep(), checked.NativeRep().Expr().ID())
+	at := position(checked, checked.Expr().ID())
 	at.Message = fmt.Sprintf("the expression's value is of type %s, want %s", typeName(got), word)
 	at.Hint = convert
 	if got.Kind() == types.OpaqueKind && got.TypeName() == "optional_type" {

@@ -25,7 +25,8 @@ const interruptEvery = 100
 // Compiler holds what all environments share. It is immutable and safe for
 // concurrent use; making one takes some milliseconds.
 type Compiler struct {
-	base *cel.Env
+	base     *cel.Env
+	checkers *checkers
 }
 
 // NewCompiler builds the shared base environment: the functions and settings of
@@ -56,7 +57,11 @@ func NewCompiler() (*Compiler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build the CEL environment: declare condition and isTrue: %w", err)
 	}
-	return &Compiler{base: base}, nil
+	checkers, err := newCheckers(base)
+	if err != nil {
+		return nil, fmt.Errorf("build the CEL environment: %w", err)
+	}
+	return &Compiler{base: base, checkers: checkers}, nil
 }
 
 // noNode is the node id of errors that belong to no node.

@@ -37,11 +37,7 @@ func WithCompiler(c *Compiler) Option { return func(o *options) { o.compiler = c
 // one goroutine; after that it is immutable, and Evaluation and BindParams are
 // safe for concurrent use.
 type Environment struct {
-	compiler *Compiler
-	cel      *cel.Env
-	// declared holds what the next compilation must add to cel: extending an
-	// environment copies it, so declarations are added in batches.
-	declared  []cel.EnvOption
+	compiler  *Compiler
 	params    []paramDecl
 	variables []variable
 	// slots says where a dotted root's value is, by its whole name.
@@ -56,6 +52,7 @@ type paramDecl struct {
 
 type variable struct {
 	name string
+	typ  *cel.Type
 	// program is nil if the expression didn't compile.
 	program *Program
 }
@@ -88,7 +85,6 @@ func NewEnvironment(params []Param, opts ...Option) (*Environment, error) {
 	}
 	e := &Environment{
 		compiler: o.compiler,
-		cel:      o.compiler.base,
 		params:   make([]paramDecl, 0, len(params)),
 		slots:    make(map[string]slot, len(params)),
 	}
@@ -98,7 +94,7 @@ func NewEnvironment(params []Param, opts ...Option) (*Environment, error) {
 		if err != nil {
 			return nil, fmt.Errorf("param %q: %w", p.Name, err)
 		}
-		if err := e.declare(rootParams, p.Name, slot{slotParam, len(e.params)}, typ.cel); err != nil {
+		if err := e.declare(rootParams, p.Name, slot{slotParam, len(e.params)}); err != nil {
 			return nil, fmt.Errorf("param %q: %w", p.Name, err)
 		}
 		e.params = append(e.params, paramDecl{p.Name, typ})
@@ -115,18 +111,18 @@ func (e *Environment) AddVariable(name, expression string) []Issue {
 	if program != nil {
 		typ = program.celType
 	}
-	if err := e.declare(rootVariables, name, slot{slotVariable, len(e.variables)}, typ); err != nil {
+	if err := e.declare(rootVariables, name, slot{slotVariable, len(e.variables)}); err != nil {
 		return append([]Issue{{Line: 1, Column: 1, Message: err.Error()}}, issues...)
 	}
 	if program != nil {
 		program.variable = name
 	}
-	e.variables = append(e.variables, variable{name, program})
+	e.variables = append(e.variables, variable{name, typ, program})
 	return issues
 }
 
-// declare adds root.name to the environment.
-func (e *Environment) declare(root, name string, s slot, typ *cel.Type) error {
+// declare gives root.name its slot.
+func (e *Environment) declare(root, name string, s slot) error {
 	if err := checkIdentifier(name); err != nil {
 		return err
 	}
@@ -135,22 +131,23 @@ func (e *Environment) declare(root, name string, s slot, typ *cel.Type) error {
 		return fmt.Errorf("%s is declared twice", full)
 	}
 	e.slots[full] = s
-	e.declared = append(e.declared, cel.Variable(full, typ))
 	return nil
 }
 
-// checked returns the CEL environment with everything declared so far.
-func (e *Environment) checked() (*cel.Env, error) {
-	if len(e.declared) == 0 {
-		return e.cel, nil
+// typeOf implements names: params and variables as declared so far.
+func (e *Environment) typeOf(name string) (*cel.Type, bool) {
+	s, ok := e.slots[name]
+	switch {
+	case !ok:
+		return nil, false
+	case s.kind == slotParam:
+		return e.params[s.index].typ.cel, true
 	}
-	extended, err := e.cel.Extend(e.declared...)
-	if err != nil {
-		return nil, err
-	}
-	e.cel, e.declared = extended, nil
-	return extended, nil
+	return e.variables[s.index].typ, true
 }
+
+// object implements names: there is none without a schema.
+func (e *Environment) object(string) (objectType, bool) { return nil, false }
 
 // names returns the names declared under root, in order.
 func (e *Environment) names(root string) []string {

@@ -105,22 +105,22 @@ var (
 )
 
 // checkIssues translates the checker's errors.
-func (e *Environment) checkIssues(env *cel.Env, parsed *ast.AST, errs []*common.Error) []Issue {
+func (e *Environment) checkIssues(parsed *ast.AST, errs []*common.Error) []Issue {
 	nodes := nodesOf(parsed)
 	out := make([]Issue, 0, len(errs))
 	for _, err := range sorted(errs) {
 		issue := located(err)
-		issue.Message, issue.Hint = e.checkMessage(env, nodes[err.ExprID], err.Message)
+		issue.Message, issue.Hint = e.checkMessage(nodes[err.ExprID], err.Message)
 		out = append(out, issue)
 	}
 	return out
 }
 
-func (e *Environment) checkMessage(env *cel.Env, node ast.NavigableExpr, message string) (text, hint string) {
+func (e *Environment) checkMessage(node ast.NavigableExpr, message string) (text, hint string) {
 	if name, ok := quoted(undeclared, message); ok {
 		switch {
 		case node != nil && node.Kind() == ast.CallKind:
-			return noFunction(env, name)
+			return noFunction(e.compiler.base, name)
 		case name == rootParams || name == rootVariables:
 			return e.noMember(node, name)
 		}

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 )
@@ -12,8 +13,8 @@ import (
 // Program is a compiled expression. It is immutable and safe for concurrent use.
 type Program struct {
 	env      *Environment
-	cel      *cel.Env // what the expression was checked in
-	ast      *cel.Ast
+	cel      *cel.Env // the functions that it calls
+	ast      *ast.AST // checked
 	source   string
 	variable string // the variable's name, if it is one's expression
 	want     Output
@@ -107,7 +108,7 @@ func (p *Program) planned(limit uint64) (cel.Program, error) {
 	if p.bounded {
 		options = boundedOptions(limit)
 	}
-	program, err := p.cel.Program(p.ast, options...)
+	program, err := p.cel.PlanProgram(p.ast, options...)
 	if err != nil {
 		return nil, err
 	}
