@@ -30,6 +30,8 @@ type builder struct {
 	// undeclared are params with a problem of their own: what expressions make of
 	// them isn't reported as well.
 	undeclared []string
+	compiled   []compiled
+	warnings   []warning
 }
 
 // build checks and compiles the entry's predicate. If the cache holds one of the
@@ -64,6 +66,7 @@ func build(e *entry, compiler *celexpr.Compiler, cache map[string]*Predicate) *P
 	return &Predicate{
 		id: judged.ID, kind: judged.Kind, resources: resources,
 		gone: judged.ExpectsGone, params: params, core: judge.New(judged),
+		warnings: b.lint(&judged),
 	}
 }
 

@@ -17,6 +17,7 @@ type Predicate struct {
 	gone      bool
 	params    []param
 	core      *judge.Core
+	warnings  []warning
 }
 
 var _ engine.Predicate = (*Predicate)(nil)

@@ -74,6 +74,8 @@ func (p Problem) String() string {
 // sources, files and lines.
 type LoadError struct {
 	Problems []Problem
+	// Warnings are about what could be compiled all the same.
+	Warnings []Problem
 }
 
 // Error returns every problem with its excerpt, each starting on a line of its own.
@@ -87,8 +89,8 @@ func (e *LoadError) Error() string {
 
 // problems collects what is wrong while sources are loaded.
 type problems struct {
-	list    []Problem
-	dropped int
+	list, warnings          []Problem
+	dropped, droppedWarning int
 }
 
 func (p *problems) add(problem Problem) {
@@ -99,25 +101,48 @@ func (p *problems) add(problem Problem) {
 	p.list = append(p.list, problem)
 }
 
-// err returns what was collected as a *LoadError, or nil. Problems of one file
-// are found in several passes; they are put into the order of the text.
+// warn adds a warning.
+func (p *problems) warn(problem Problem) {
+	if len(p.warnings) >= maxProblems {
+		p.droppedWarning++
+		return
+	}
+	p.warnings = append(p.warnings, problem)
+}
+
+// err returns what was collected as a *LoadError, or nil.
 func (p *problems) err(sources []Source) error {
 	if len(p.list) == 0 {
 		return nil
 	}
+	sortProblems(p.list, sources)
+	if p.dropped > 0 {
+		p.list = append(p.list, Problem{Message: fmt.Sprintf("%d more problems aren't shown", p.dropped)})
+	}
+	return &LoadError{Problems: p.list, Warnings: p.sortedWarnings(sources)}
+}
+
+// sortedWarnings returns the warnings that were collected.
+func (p *problems) sortedWarnings(sources []Source) []Problem {
+	sortProblems(p.warnings, sources)
+	if p.droppedWarning == 0 {
+		return p.warnings
+	}
+	return append(p.warnings, Problem{Message: fmt.Sprintf("%d more warnings aren't shown", p.droppedWarning), Warning: true})
+}
+
+// sortProblems puts problems, which are found in several passes, into the order
+// of the text.
+func sortProblems(list []Problem, sources []Source) {
 	rank := map[[2]string]int{}
 	for _, s := range sources {
 		for _, f := range s.Files {
 			rank[[2]string{s.Name, f.Name}] = len(rank)
 		}
 	}
-	slices.SortStableFunc(p.list, func(a, b Problem) int {
+	slices.SortStableFunc(list, func(a, b Problem) int {
 		return cmp.Or(
 			cmp.Compare(rank[[2]string{a.Source, a.File}], rank[[2]string{b.Source, b.File}]),
 			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	if p.dropped > 0 {
-		p.list = append(p.list, Problem{Message: fmt.Sprintf("%d more problems aren't shown", p.dropped)})
-	}
-	return &LoadError{Problems: p.list}
 }

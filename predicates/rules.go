@@ -74,6 +74,9 @@ func (b *builder) variables() {
 		lines[v.Name], _ = b.Position(name...)
 		if b.required(strings.TrimSpace(v.Expression), expression...) {
 			b.issues(b.laterVariables(i, b.environment.AddVariable(v.Name, v.Expression)), v.Expression, expression)
+			if program := b.environment.Variable(v.Name); program != nil {
+				b.compiled = append(b.compiled, compiled{expression, program})
+			}
 		}
 	}
 }
@@ -203,6 +206,7 @@ func (b *builder) compile(expression string, want celexpr.Output, path []any) *c
 	if b.issues(issues, expression, path); len(issues) > 0 {
 		return nil
 	}
+	b.compiled = append(b.compiled, compiled{path, program})
 	return program
 }
 

@@ -83,6 +83,9 @@ func (l *Loader) load(sources []Source, cache map[string]*Predicate) (*Set, erro
 				continue
 			}
 			p := build(e, l.compiler, cache)
+			if p != nil {
+				e.warnAll(p.warnings)
+			}
 			if first := inSource[e.Name]; first != nil && e.Name != "" {
 				e.at([]any{"metadata", "name"}, "rename one of them", "the source has two predicates of this name, the first at %s", first.origin())
 				continue
@@ -116,7 +119,7 @@ func (l *Loader) load(sources []Source, cache map[string]*Predicate) (*Set, erro
 		return cmp.Or(cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Action, b.Action))
 	})
 	set.digest = set.sum()
-	set.warnings = set.unbound(added)
+	set.warnings = append(all.sortedWarnings(sources), set.unbound(added)...)
 	return set, nil
 }
 
@@ -145,9 +148,10 @@ func (s *Set) unbound(added []*entry) []Problem {
 	return warnings
 }
 
-// Warnings returns what is loaded but probably isn't meant so: a predicate of a
-// later source that overrides none, is bound to no operation, and has a name that
-// is nearly that of one which is.
+// Warnings returns what is loaded but probably isn't meant so, in the order of the
+// sources' texts: the findings in predicates, and last predicates of later sources
+// that override none, are bound to no operation, and have a name that is nearly
+// that of one which is.
 func (s *Set) Warnings() []Problem { return slices.Clone(s.warnings) }
 
 // With returns the set as it would be if the source came last: what a reload
