@@ -119,7 +119,7 @@ type tally struct {
 // ended counts an end; the waiter's object.mu is held.
 func (t *tally) ended(w *Waiter) {
 	t.mu.Lock()
-	if w.outcome.err == nil {
+	if w.outcome.kind() == OutcomeDone {
 		t.done++
 	} else if t.others++; t.first == nil {
 		t.first = w
@@ -180,7 +180,7 @@ func (w *Waiter) unfinished() *WaitError {
 	defer o.mu.Unlock()
 	if w.outcome != nil {
 		var e *WaitError
-		errors.As(w.outcome.err, &e)
+		errors.As(w.errLocked(), &e)
 		return e
 	}
 	e := w.waitErrorLocked(ErrUnfinished, v)

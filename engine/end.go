@@ -11,17 +11,19 @@ func (o *object) endLocked(w *Waiter, outcome *outcome) {
 		return
 	}
 	w.unblock()
-	w.stopTimer()
-	x := w.rare()
-	if w.extra != nil {
-		w.extra.timeout.stop()
+	x := w.extra
+	if x != nil {
+		w.stopTimer()
+		x.timeout.stop()
 	}
 	w.outcome = outcome
 	if w.done != nil {
 		close(w.done)
 	}
-	for m := x.joined; m != nil; m = m.next {
-		m.joint.ended(w)
+	if x != nil {
+		for m := x.joined; m != nil; m = m.next {
+			m.joint.ended(w)
+		}
 	}
 	if observer := o.source.engine.observer; observer != nil {
 		observer.WaiterEnded(WaitEnd{Operation: w.terms.operation, Predicate: w.terms.id, Outcome: outcome.kind(), Took: w.age()})
@@ -49,6 +51,19 @@ func (w *Waiter) decided(v Verdict, now time.Time) *outcome {
 
 // waitErrorLocked makes the error of a wait that ends now.
 func (w *Waiter) waitErrorLocked(cause error, v Verdict) *WaitError {
+	e := w.waitErrorAt(w.object.source.engine.sinceBorn(), cause, v)
+	if s := w.object.source; s.isBlind() && v.Decision != Failed {
+		e.Blind = s.lastBlindness()
+	}
+	if t := w.rare().timeout; t.hit {
+		e.Timeout = t.after
+	}
+	return e
+}
+
+// waitErrorAt makes the error of a wait that ended then, as far as the waiter
+// alone says it.
+func (w *Waiter) waitErrorAt(ended time.Duration, cause error, v Verdict) *WaitError {
 	e := &WaitError{
 		Ref:       w.object.ref(),
 		Operation: w.terms.operation,
@@ -57,15 +72,9 @@ func (w *Waiter) waitErrorLocked(cause error, v Verdict) *WaitError {
 		Cause:     cause,
 	}
 	e.Ref.UID = w.barrier.pin
-	if s := w.object.source; s.isBlind() && v.Decision != Failed {
-		e.Blind = s.lastBlindness()
-	}
 	if w.last.valid {
 		e.ResourceVersion = w.last.version
-		e.Age = w.object.source.engine.sinceBorn() - w.last.at
-	}
-	if t := w.rare().timeout; t.hit {
-		e.Timeout = t.after
+		e.Age = ended - w.last.at
 	}
 	return e
 }
@@ -102,12 +111,18 @@ func (w *Waiter) statusLocked() Verdict {
 	case w.last.valid:
 	case w.blocked != nil:
 		v.Reason, v.Message = ReasonBeforeBarrier, w.blocked.message(w.barrier.floor)
-	case !w.object.source.listed.Load():
-		v.Reason, v.Message = ReasonNotSynced, w.object.source.unsynced
 	default:
-		v.Message = "nothing was seen of it yet"
+		v.Reason, v.Message = w.object.source.nothingSeen(!w.object.source.listed.Load())
 	}
 	return v
+}
+
+// nothingSeen says of a waiter that has judged nothing why.
+func (s *source) nothingSeen(unsynced bool) (reason, message string) {
+	if unsynced {
+		return ReasonNotSynced, s.unsynced
+	}
+	return "", "nothing was seen of it yet"
 }
 
 // describe returns the waiter's verdict with its texts. The predicate is asked
@@ -145,7 +160,7 @@ func (o *object) endAll(cause error) {
 	var ended []*Waiter
 	o.mu.Lock()
 	for w := range o.all() {
-		o.endLocked(w, &outcome{err: w.waitErrorLocked(cause, w.statusLocked())})
+		o.endLocked(w, w.cutShort(cause))
 		ended = append(ended, w)
 	}
 	o.mu.Unlock()

@@ -29,7 +29,8 @@ type Engine struct {
 	swapping sync.Mutex // held by Swap
 	lanes    lanes
 	born     time.Time
-	keys     keys            // the newest waiter of each key that supersedes
+	keys     keys // the newest waiter of each key that supersedes
+	cuts     cuts
 	ctx      context.Context // what judges are called with; ends with the engine
 	cancel   context.CancelFunc
 
@@ -54,6 +55,7 @@ func New(set Set, opts ...Option) *Engine {
 		clock:    c.clock,
 		observer: c.observer,
 		born:     c.clock.Now(),
+		cuts:     newCuts(),
 		sources:  map[schema.GroupVersionResource][]*source{},
 	}
 	e.dispatch.activity, e.dispatch.max = &e.activity, c.workers
@@ -200,16 +202,20 @@ func (e *Engine) Register(req Request) (*Waiter, error) {
 	if req.Ref.Name == "" {
 		return nil, fmt.Errorf("registering a wait on %s: the reference has no name", req.Ref)
 	}
-	if strings.Contains(req.Ref.Name+req.Ref.Namespace, "/") {
+	if strings.Contains(req.Ref.Name, "/") || strings.Contains(req.Ref.Namespace, "/") {
 		// The informer's store would take it for the key of another object.
 		return nil, fmt.Errorf("registering a wait on %s: a name or namespace holds no slash: give them apart", req.Ref)
 	}
-	source, err := e.source(req.Ref)
+	set := e.set.Load()
+	offer, unknown := set.offer(&req)
+	source, err := e.route(offer, &req.Ref)
 	if err != nil {
 		return nil, fmt.Errorf("registering a wait on %s: %w", req.Ref, err)
 	}
-	set := e.set.Load()
-	agreed, err := set.agree(req)
+	if unknown != nil {
+		return nil, fmt.Errorf("registering a wait on %s: %w", req.Ref, unknown)
+	}
+	agreed, err := offer.agree(&req)
 	if err != nil {
 		return nil, fmt.Errorf("registering a wait on %s: %w", req.Ref, err)
 	}
@@ -238,11 +244,29 @@ func (e *Engine) Register(req Request) (*Waiter, error) {
 	if source.synced() {
 		w.object.lookAgain()
 	}
-	e.catchUp(w)
+	if e.set.Load() != set {
+		e.catchUp(w)
+	}
 	if req.Supersedes != "" {
 		e.supersede(w, req.Supersedes)
 	}
 	return w, nil
+}
+
+// route returns the informer that shows the reference: in the ordinary case the
+// one that the offer's last request went to. The offer may be nil.
+func (e *Engine) route(f *offer, ref *Reference) (*source, error) {
+	if f == nil {
+		return e.source(*ref)
+	}
+	if s := f.route.Load(); s != nil && s.gvr == ref.Resource && s.covers(ref.Namespace) {
+		return s, nil
+	}
+	s, err := e.source(*ref)
+	if err == nil {
+		f.route.Store(s)
+	}
+	return s, err
 }
 
 // source finds the informer that shows the reference.

@@ -24,9 +24,9 @@ func (x *index) hash(key types.NamespacedName) uint64 {
 	return maphash.String(x.seed, key.Namespace)*0x9e3779b97f4a7c15 ^ maphash.String(x.seed, key.Name)
 }
 
-// get returns the object of that key, nil if there is none.
-func (x *index) get(key types.NamespacedName) *object {
-	for o := x.heads[x.hash(key)]; o != nil; o = o.clash {
+// get returns the object of that key and hash, nil if there is none.
+func (x *index) get(hash uint64, key types.NamespacedName) *object {
+	for o := x.heads[hash]; o != nil; o = o.clash {
 		if o.key == key {
 			return o
 		}
@@ -36,16 +36,14 @@ func (x *index) get(key types.NamespacedName) *object {
 
 // put adds an object whose key isn't there.
 func (x *index) put(o *object) {
-	h := x.hash(o.key)
-	o.clash = x.heads[h]
-	x.heads[h] = o
+	o.clash = x.heads[o.hash]
+	x.heads[o.hash] = o
 	x.count++
 }
 
 // drop takes the object out; false if it isn't there.
 func (x *index) drop(o *object) bool {
-	h := x.hash(o.key)
-	head := x.heads[h]
+	head := x.heads[o.hash]
 	for at := &head; *at != nil; at = &(*at).clash {
 		if *at != o {
 			continue
@@ -54,9 +52,9 @@ func (x *index) drop(o *object) bool {
 		o.clash = nil
 		x.count--
 		if head == nil {
-			delete(x.heads, h)
+			delete(x.heads, o.hash)
 		} else {
-			x.heads[h] = head
+			x.heads[o.hash] = head
 		}
 		return true
 	}

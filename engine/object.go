@@ -13,6 +13,7 @@ import (
 type object struct {
 	source *source
 	key    types.NamespacedName
+	hash   uint64 // of the key, in the index
 
 	mu        sync.Mutex
 	waiters   *Waiter // newest first
@@ -138,22 +139,28 @@ func (o *object) detach(ended ...*Waiter) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, w := range ended {
-		if key := w.rare().key; key != "" {
-			s.engine.keys.release(key, w)
-		}
-		switch {
-		case w.prev != nil:
-			w.prev.next = w.next
-		case o.waiters == w:
-			o.waiters = w.next
-		default:
-			continue // taken out before
-		}
-		if w.next != nil {
-			w.next.prev = w.prev
-		}
-		w.next, w.prev = nil, nil
+		o.detachLocked(w)
 	}
+}
+
+// detachLocked is detach for one waiter; source.mu and object.mu are held.
+func (o *object) detachLocked(w *Waiter) {
+	s := o.source
+	if w.extra != nil && w.extra.key != "" {
+		s.engine.keys.release(w.extra.key, w)
+	}
+	switch {
+	case w.prev != nil:
+		w.prev.next = w.next
+	case o.waiters == w:
+		o.waiters = w.next
+	default:
+		return // taken out before
+	}
+	if w.next != nil {
+		w.next.prev = w.prev
+	}
+	w.next, w.prev = nil, nil
 	if o.waiters == nil && s.objects.drop(o) {
 		s.waiting.Add(-1)
 		if o.mail != nil {

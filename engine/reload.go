@@ -89,7 +89,7 @@ func (m *mover) move(o *object) {
 	moves := m.behind(o)
 	for i := range moves {
 		v := &moves[i]
-		if v.agreed, v.err = m.next.agree(v.request); v.err == nil {
+		if v.agreed, v.err = m.next.agree(&v.request); v.err == nil {
 			v.same = v.agreed.judge.Key() == v.judge.Key()
 		}
 	}

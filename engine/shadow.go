@@ -19,7 +19,7 @@ type shadow struct {
 
 // bindShadows makes judges of the offer's shadows for a request. One that can't
 // be bound is left out, with a warning: it is no reason to refuse the wait.
-func (f *offer) bindShadows(r Request) *shadows {
+func (f *offer) bindShadows(r *Request) *shadows {
 	if len(f.shadows) == 0 {
 		return nil
 	}

@@ -64,9 +64,10 @@ func (s *source) register(w *Waiter, key types.NamespacedName) error {
 	if observer := s.engine.observer; observer != nil {
 		observer.WaiterRegistered(w.terms.operation, w.terms.id)
 	}
-	o := s.objects.get(key)
+	hash := s.objects.hash(key)
+	o := s.objects.get(hash, key)
 	if o == nil {
-		o = &object{source: s, key: key}
+		o = &object{source: s, key: key, hash: hash}
 		s.objects.put(o)
 		s.waiting.Add(1)
 	}
@@ -79,8 +80,9 @@ func (s *source) register(w *Waiter, key types.NamespacedName) error {
 
 // lookup returns the object of that key if it has waiters.
 func (s *source) lookup(key types.NamespacedName) *object {
+	hash := s.objects.hash(key)
 	s.mu.RLock()
-	o := s.objects.get(key)
+	o := s.objects.get(hash, key)
 	s.mu.RUnlock()
 	return o
 }

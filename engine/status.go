@@ -27,7 +27,7 @@ func (w *Waiter) Status() Status {
 	o.mu.Lock()
 	s := Status{ResourceVersion: w.last.version}
 	if w.outcome != nil {
-		s.Ended, s.Err = true, w.outcome.err
+		s.Ended, s.Err = true, w.errLocked()
 		if w.outcome.result != nil {
 			s.Verdict, s.ResourceVersion = w.outcome.result.Verdict, w.outcome.result.ResourceVersion
 		} else if e := (*WaitError)(nil); errors.As(s.Err, &e) {

@@ -51,10 +51,13 @@ func (e *Engine) supersede(w *Waiter, key string) {
 // end ends the waiter with a cause, at once.
 func (w *Waiter) end(cause error) {
 	o := w.object
+	s := o.source
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	if w.outcome == nil {
-		o.endLocked(w, &outcome{err: w.waitErrorLocked(cause, w.statusLocked())})
+		o.endLocked(w, w.cutShort(cause))
 	}
-	o.mu.Unlock()
-	o.detach(w)
+	o.detachLocked(w)
 }

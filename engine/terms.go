@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -27,7 +28,8 @@ type offer struct {
 	resources []schema.GroupVersionResource // that the predicate judges
 	binding   *Binding                      // nil for waits made by predicate name
 	shadows   []*shadowOffer
-	plain     atomic.Pointer[Judge] // of requests without params; nil: none was made yet
+	plain     atomic.Pointer[Judge]  // of requests without params; nil: none was made yet
+	route     atomic.Pointer[source] // where the last request went
 }
 
 // shadowOffer is a shadow binding of the operation.
@@ -42,7 +44,9 @@ type loaded struct {
 	set    Set
 	number uint32 // rises with every Swap
 	lanes  *lanes
-	offers sync.Map // offerKey → *offer
+
+	offers atomic.Pointer[map[offerKey]*offer] // is replaced, not changed
+	making sync.Mutex                          // held while that is done
 }
 
 // offerKey is what a request asks for: one of the two names.
@@ -56,11 +60,17 @@ type agreed struct {
 }
 
 // agree finds the terms of a request and binds its params.
-func (l *loaded) agree(r Request) (agreed, error) {
+func (l *loaded) agree(r *Request) (agreed, error) {
 	f, err := l.offer(r)
 	if err != nil {
 		return agreed{}, err
 	}
+	return f.agree(r)
+}
+
+// agree binds the params of a request that asks for what is on offer.
+func (f *offer) agree(r *Request) (agreed, error) {
+	var err error
 	if f.binding != nil && f.binding.Resource != r.Ref.Resource {
 		return agreed{}, fmt.Errorf("operation %q is about %s, not %s: give a reference of that resource", r.Operation, versioned(f.binding.Resource), versioned(r.Ref.Resource))
 	}
@@ -95,20 +105,32 @@ func (f *offer) bind(params Params, plain bool) (Judge, error) {
 }
 
 // offer returns what the set says of what the request names.
-func (l *loaded) offer(r Request) (*offer, error) {
+func (l *loaded) offer(r *Request) (*offer, error) {
 	key := offerKey{r.Operation, r.Predicate}
-	if f, ok := l.offers.Load(key); ok {
-		return f.(*offer), nil
+	if made := l.offers.Load(); made != nil {
+		if f := (*made)[key]; f != nil {
+			return f, nil
+		}
 	}
 	f, err := l.makeOffer(r)
 	if err != nil {
 		return nil, err
 	}
-	made, _ := l.offers.LoadOrStore(key, f)
-	return made.(*offer), nil
+	l.making.Lock()
+	defer l.making.Unlock()
+	next := map[offerKey]*offer{}
+	if made := l.offers.Load(); made != nil {
+		if f := (*made)[key]; f != nil {
+			return f, nil // made meanwhile
+		}
+		maps.Copy(next, *made)
+	}
+	next[key] = f
+	l.offers.Store(&next)
+	return f, nil
 }
 
-func (l *loaded) makeOffer(r Request) (*offer, error) {
+func (l *loaded) makeOffer(r *Request) (*offer, error) {
 	f := &offer{}
 	var err error
 	switch {

@@ -16,7 +16,7 @@ type timeout struct {
 
 // armTimeout starts it; object.mu is held.
 func (w *Waiter) armTimeout() {
-	w.began = w.object.source.engine.sinceBorn()
+	w.turned = w.object.source.engine.sinceBorn()
 	w.startTimeout()
 }
 
@@ -26,14 +26,14 @@ func (w *Waiter) startTimeout() {
 	}
 	t, e := &w.extra.timeout, w.object.source.engine
 	after := t.after
-	t.timer = e.afterFunc(after-(e.sinceBorn()-w.began), func() { w.timedOut(after) })
+	t.timer = e.afterFunc(after-(e.sinceBorn()-w.turned), func() { w.timedOut(after) })
 }
 
 // timedOut has the waiter end, unless its timeout has become another meanwhile.
 func (w *Waiter) timedOut(after time.Duration) {
 	w.object.mu.Lock()
 	x := w.need()
-	current := x.timeout.after == after
+	current := x.timeout.after == after && w.outcome == nil
 	if current {
 		x.timeout.hit = x.leaving == nil
 	}

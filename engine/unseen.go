@@ -35,8 +35,10 @@ func (w *Waiter) unseen() bool { return w.blocked != nil && w.blocked.unseen }
 
 // unblock says that something was judged, or that it is to be found out anew.
 func (w *Waiter) unblock() {
-	w.setUnseen(false)
-	w.blocked = nil
+	if w.blocked != nil {
+		w.setUnseen(false)
+		w.blocked = nil
+	}
 }
 
 // setUnseen keeps the books of who waits for the cache to catch up.

@@ -24,7 +24,7 @@ type Waiter struct {
 	// great many waiters: what few of them need is in extra, and what all of one
 	// kind share is in terms.
 
-	began   time.Duration // when Wait or Done was called, since the engine was made
+	turned  time.Duration // when Wait or Done was called or, once it was cut short, when that was; as born
 	terms   *terms
 	judge   Judge
 	barrier barrier
@@ -44,12 +44,6 @@ type Waiter struct {
 	done    chan struct{} // made when somebody wants it
 
 	next, prev *Waiter // in the object's list
-}
-
-// outcome is how a waiter ended.
-type outcome struct {
-	result *Result
-	err    error
 }
 
 // After says that the caller has written the object: written is what the server
@@ -143,7 +137,7 @@ func (w *Waiter) Result() (*Result, error) {
 	if w.outcome == nil {
 		return nil, ErrUnfinished
 	}
-	return w.outcome.result, w.outcome.err
+	return w.outcome.result, w.errLocked()
 }
 
 // Close gives the waiter back; a Wait that is running ends with ErrClosed. An
