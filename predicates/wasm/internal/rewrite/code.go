@@ -1,0 +1,277 @@
+package rewrite
+
+// function is one function body under way.
+type function struct {
+	*rewriter
+	*coder
+	locals uint32 // with params; the added ones follow
+	// regions are the function's and its loops', in the order of their heads.
+	regions []region
+	// frames are the open blocks: the region that each belongs to.
+	frames []int
+	bulk   bool // the second added local is in use
+}
+
+// region is what is executed at most once for each passing of its head.
+type region struct {
+	head   int // where in the output it begins
+	weight uint64
+}
+
+func (r *rewriter) codeSection(c *coder) {
+	n := c.copyCount("functions with code", maxFuncs)
+	if n != len(r.functions) && c.err == nil {
+		c.fail("%d functions, but %d with code", len(r.functions), n)
+	}
+	for i := range n {
+		size := c.readU32()
+		if size > maxBody {
+			c.fail("a function of %d bytes, at most %d are allowed", size, maxBody)
+		}
+		at := c.base + c.pos
+		body := &coder{base: at, in: c.readBytes(size)}
+		if c.err != nil {
+			return
+		}
+		f := function{rewriter: r, coder: body, locals: uint32(r.types[r.functions[i]].params)}
+		code := f.rewrite()
+		if body.err != nil {
+			c.err = body.err
+			return
+		}
+		c.out = append(appendU32(c.out, uint32(len(code))), code...)
+	}
+}
+
+// rewrite returns the function's new code.
+func (f *function) rewrite() []byte {
+	groups := f.count("groups of locals", maxLocals)
+	for range groups {
+		n := f.copyU32()
+		if uint64(f.locals)+uint64(n) > maxLocals {
+			f.fail("more than %d locals", maxLocals)
+			return nil
+		}
+		f.locals += n
+		f.copyType()
+	}
+	declared := f.out
+	f.out = make([]byte, 0, f.left()*3/2)
+	f.regions, f.frames = []region{{}}, []int{0}
+	for len(f.frames) > 0 && f.err == nil {
+		f.instruction()
+	}
+	f.end("function")
+	if f.err != nil {
+		return nil
+	}
+	return f.assemble(groups, declared)
+}
+
+// assemble puts the locals and the charges of the regions in.
+func (f *function) assemble(groups int, declared []byte) []byte {
+	added := 1
+	if f.bulk {
+		added = 2
+	}
+	code := make([]byte, 0, len(f.out)+len(declared)+32*len(f.regions)+16)
+	code = append(appendU32(code, uint32(groups+added)), declared...)
+	code = append(code, 1, typeI64)
+	if f.bulk {
+		code = append(code, 1, typeI32)
+	}
+	done := 0
+	for _, region := range f.regions {
+		code = append(code, f.out[done:region.head]...)
+		done = region.head
+		code = appendU32(append(code, opGlobalGet), f.globals)
+		code = append(appendSigned(append(code, opI64Const), int64(region.weight)), opI64Sub)
+		code = f.appendCheck(code)
+	}
+	return append(code, f.out[done:]...)
+}
+
+// appendCheck stores the fuel that is on top of the stack, and traps if it is
+// below zero. It is stored first, so that whoever called can see why.
+func (f *function) appendCheck(code []byte) []byte {
+	code = appendU32(append(code, opLocalTee), f.locals)
+	code = appendU32(append(code, opGlobalSet), f.globals)
+	code = appendU32(append(code, opLocalGet), f.locals)
+	return append(code, opI64Const, 0, opI64LtS, opIf, blockEmpty, opUnreachable, opEnd)
+}
+
+// chargeLength subtracts the i32 on top of the stack, shifted right, and leaves it
+// there.
+func (f *function) chargeLength(shift int64) {
+	f.bulk = true
+	length := f.locals + 1
+	code := appendU32(append(f.out, opLocalTee), length)
+	code = appendU32(append(code, opGlobalGet), f.globals)
+	code = appendU32(append(code, opLocalGet), length)
+	code = append(code, opI64ExtendU)
+	if shift > 0 {
+		code = append(appendSigned(append(code, opI64Const), shift), opI64ShrU)
+	}
+	f.out = f.appendCheck(append(code, opI64Sub))
+}
+
+// weigh adds to the region of the innermost open block.
+func (f *function) weigh(weight uint64) {
+	if len(f.frames) > 0 {
+		f.regions[f.frames[len(f.frames)-1]].weight += weight
+	}
+}
+
+// instruction reads and writes one instruction with all that follows it.
+func (f *function) instruction() {
+	op := f.readByte()
+	known := plain(op)
+	if known.weight == 0 {
+		if f.err == nil {
+			f.pos--
+			f.fail("unknown opcode %#x", op)
+		}
+		return
+	}
+	if op == opMisc {
+		f.misc()
+		return
+	}
+	f.weigh(known.weight)
+	f.out = append(f.out, op)
+	switch known.immediate {
+	case immBlock:
+		f.block(op)
+	case immIndex:
+		f.copyU32()
+	case immBrTable:
+		for range f.copyCount("labels", maxBody) {
+			f.copyU32()
+		}
+		f.copyU32()
+	case immCallIndirect:
+		f.copyTypeIndex(f.coder)
+		f.copyU32()
+	case immSelect:
+		f.copyExactly(1, "the number of types of a select")
+		f.copyType()
+	case immLocal:
+		if i := f.copyU32(); i >= f.locals {
+			f.fail("there is no local %d", i)
+		}
+	case immGlobal:
+		f.copyGlobalIndex(f.coder)
+	case immTable:
+		f.copyU32()
+		f.Stateful = f.Stateful || op == opTableSet
+	case immMemory:
+		f.copyU32()
+		f.copyU32()
+	case immMemoryIndex:
+		f.copyExactly(0, "the memory")
+	case immI32:
+		f.copySigned(32)
+	case immI64:
+		f.copySigned(64)
+	case immF32:
+		f.copyBytes(4)
+	case immF64:
+		f.copyBytes(8)
+	case immRefType:
+		f.copyRefType()
+	case immVector:
+		f.vector()
+	case immNone:
+		if op == opEnd {
+			f.frames = f.frames[:len(f.frames)-1]
+		}
+	}
+}
+
+// block opens a block; a loop begins a region of its own.
+func (f *function) block(op byte) {
+	t := f.copySigned(33)
+	if t < 0 && t != -64 && (t < -64 || typeName(byte(t&0x7f)) == "") {
+		f.fail("unknown type %#x of a block", byte(t&0x7f))
+		return
+	}
+	if t >= int64(len(f.types)) {
+		f.fail("there is no type %d", t)
+		return
+	}
+	current := f.frames[len(f.frames)-1]
+	if op == opLoop {
+		current = len(f.regions)
+		f.regions = append(f.regions, region{head: len(f.out), weight: weightPlain})
+	}
+	f.frames = append(f.frames, current)
+}
+
+// misc reads and writes what follows the prefix of conversions and bulk
+// operations.
+func (f *function) misc() {
+	op := f.readU32()
+	weight := uint64(weightPlain)
+	switch op {
+	case miscMemoryInit, miscMemoryCopy, miscMemoryFill:
+		weight = weightSlow
+		f.chargeLength(3)
+	case miscTableInit, miscTableCopy, miscTableFill:
+		weight = weightSlow
+		f.chargeLength(0) // an entry has eight bytes
+	case miscTableGrow:
+		weight = weightHost
+	case miscTableSize, miscDataDrop, miscElemDrop:
+		weight = weightSlow
+	}
+	f.weigh(weight)
+	f.out = appendU32(append(f.out, opMisc), op)
+	switch op {
+	case miscMemoryInit:
+		f.copyU32()
+		f.copyExactly(0, "the memory")
+	case miscMemoryCopy:
+		f.copyExactly(0, "the memory")
+		f.copyExactly(0, "the memory")
+	case miscMemoryFill:
+		f.copyExactly(0, "the memory")
+	case miscTableInit, miscTableCopy:
+		f.copyU32()
+		f.copyU32()
+	case miscDataDrop, miscElemDrop, miscTableGrow, miscTableSize, miscTableFill:
+		f.copyU32()
+	default:
+		if op > 7 {
+			f.fail("unknown opcode 0xfc %d", op)
+		}
+	}
+	switch op {
+	case miscDataDrop, miscElemDrop, miscTableInit, miscTableCopy, miscTableGrow, miscTableFill:
+		f.Stateful = true
+	}
+}
+
+// vector reads and writes what follows the prefix of vector instructions.
+func (f *function) vector() {
+	op := f.copyByte()
+	// The engine takes the opcode for a byte and the second byte of its number for
+	// a nop, so that only the shortest form means the same to everybody.
+	if op >= 0x80 {
+		f.copyExactly(1, "the second byte of a vector opcode")
+	}
+	kind, weight := vector(op)
+	if weight == 0 {
+		f.fail("unknown opcode 0xfd %#x", op)
+	}
+	f.weigh(weight)
+	switch kind {
+	case vectorMemory, vectorMemoryLane:
+		f.copyU32()
+		f.copyU32()
+	case vectorBytes:
+		f.copyBytes(16)
+	}
+	if kind == vectorLane || kind == vectorMemoryLane {
+		f.copyByte()
+	}
+}

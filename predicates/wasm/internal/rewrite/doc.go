@@ -1,0 +1,54 @@
+// Package rewrite makes a WebAssembly module stop by itself: it puts a meter into
+// every function, so that whoever runs the module decides how much it may do.
+//
+//	m, err := rewrite.Module(binary, 1_000_000) // the start function may use a million units
+//	compiled, err := runtime.CompileModule(ctx, m.Binary)
+//	instance.ExportedGlobal(rewrite.FuelExport).(api.MutableGlobal).Set(20_000_000)
+//	_, err = instance.ExportedFunction("f").Call(ctx) // below zero now? then it ran dry
+//
+// # The transformation
+//
+// One mutable i64 global is added behind the module's own, so that no index
+// shifts; it holds the fuel and is exported as FuelExport. A region is what can be
+// executed at most once without passing its head: a function without the bodies of
+// its loops, or the body of a loop without those of the loops in it. Each function
+// entry and each loop head subtracts the weight of its whole region, stores the
+// result and traps if that is below zero. As only a loop head can be jumped back
+// to, no instruction runs twice for one charge; branches not taken are paid for as
+// well. Weights are units of time, not of instructions (see weights.go): a guest
+// that spins holds up every garbage collection of the process, so the fuel must
+// bound how long it can.
+//
+// Instructions that work on a length (memory.fill, memory.copy, memory.init,
+// table.fill, table.copy, table.init) pay for it before they run: the length is on
+// top of the stack, local.tee keeps it in an added local, and an eighth of its
+// bytes is subtracted in 64 bits, where it can't overflow. Growing pays a fixed
+// price for the way to the host and back; its length is bounded by the limits of
+// memory and tables, which never shrink.
+//
+// In the same pass every mutable global of a number type is exported under Prefix,
+// so that its value can be saved and put back; custom sections are dropped, and
+// the maximum size of tables is cut to MaxTable.
+//
+// # Invariants
+//
+//   - The guest can't name what was added. An index of a local or global beyond
+//     the guest's own is refused, as is an export that begins with Prefix.
+//   - The reader and the engine behind can't disagree on where an instruction
+//     begins: everything is decoded and encoded anew in the one shortest form,
+//     nothing is copied that wasn't understood. What the engine then makes of the
+//     types is its own business: it validates the result.
+//   - With enough fuel the result behaves as the original does. An original that
+//     the engine refuses is refused by the engine or here.
+//   - Numbers of things are bounded by the bytes that are there to describe them,
+//     and by the constants of limits.go, before anything is allocated for them: the
+//     engine behind believes what it reads.
+//
+// # What is refused
+//
+// Components and other versions of the format, opcodes, types and flags that the
+// engine doesn't have on by default, memories that are imported, shared, of 64
+// bits or more than one, imports of anything but functions (as *ImportError, which
+// lists all of them), command modules (an export _start), exports under Prefix, and
+// whatever is not well-formed.
+package rewrite

@@ -1,0 +1,332 @@
+package rewrite
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Types of values.
+const (
+	typeI32       = 0x7f
+	typeI64       = 0x7e
+	typeF32       = 0x7d
+	typeF64       = 0x7c
+	typeV128      = 0x7b
+	typeFuncref   = 0x70
+	typeExternref = 0x6f
+)
+
+func typeName(t byte) string {
+	switch t {
+	case typeI32:
+		return "i32"
+	case typeI64:
+		return "i64"
+	case typeF32:
+		return "f32"
+	case typeF64:
+		return "f64"
+	case typeV128:
+		return "v128"
+	case typeFuncref:
+		return "funcref"
+	case typeExternref:
+		return "externref"
+	}
+	return ""
+}
+
+func isNumber(t byte) bool { return t >= typeF64 && t <= typeI32 }
+
+// copyType copies a value type.
+func (c *coder) copyType() byte {
+	t := c.copyByte()
+	if typeName(t) == "" {
+		c.fail("unknown value type %#x", t)
+	}
+	return t
+}
+
+func (c *coder) copyRefType() byte {
+	t := c.copyByte()
+	if t != typeFuncref && t != typeExternref {
+		c.fail("unknown reference type %#x", t)
+	}
+	return t
+}
+
+func (r *rewriter) typeSection(c *coder) {
+	for range c.copyCount("types", maxTypes) {
+		c.copyExactly(0x60, "the form of a type")
+		var text strings.Builder
+		text.WriteString("func (")
+		params := c.copyCount("params", maxParams)
+		types(c, &text, params)
+		text.WriteString(")")
+		if results := c.copyCount("results", maxParams); results == 1 {
+			text.WriteString(" -> ")
+			types(c, &text, results)
+		} else if results > 1 {
+			text.WriteString(" -> (")
+			types(c, &text, results)
+			text.WriteString(")")
+		}
+		r.types = append(r.types, funcType{params, text.String()})
+	}
+}
+
+func types(c *coder, text *strings.Builder, n int) {
+	for i := range n {
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		text.WriteString(typeName(c.copyType()))
+	}
+}
+
+// copyTypeIndex copies the index of a function type.
+func (r *rewriter) copyTypeIndex(c *coder) uint32 {
+	i := c.copyU32()
+	if int64(i) >= int64(len(r.types)) {
+		c.fail("there is no type %d", i)
+		return 0
+	}
+	return i
+}
+
+func (r *rewriter) importSection(c *coder) {
+	for range c.copyCount("imports", maxImports) {
+		e := Extern{Module: c.copyName(), Name: c.copyName()}
+		kind := c.copyByte()
+		switch kind {
+		case 0:
+			if i := r.copyTypeIndex(c); c.err == nil {
+				e.Type = r.types[i].text
+			}
+		case 1:
+			e.Type = "table"
+			r.table(c, false)
+		case 2:
+			e.Type = "memory"
+			r.memory(c)
+		case 3:
+			e.Type = "global"
+			c.copyType()
+			c.copyByte()
+		default:
+			c.fail("unknown kind %d of import", kind)
+		}
+		r.foreign = r.foreign || kind != 0
+		r.Imports = append(r.Imports, e)
+	}
+}
+
+func (r *rewriter) functionSection(c *coder) {
+	for range c.copyCount("functions", maxFuncs) {
+		r.functions = append(r.functions, r.copyTypeIndex(c))
+	}
+}
+
+// table copies a table's type, with a maximum.
+func (r *rewriter) table(c *coder, own bool) {
+	c.copyRefType()
+	flag := c.readByte()
+	if flag > 1 {
+		c.fail("unknown limits %#x of a table", flag)
+	}
+	least, most := c.readU32(), uint32(MaxTable)
+	if flag == 1 {
+		if most = c.readU32(); most < least {
+			c.fail("a table of at least %d and at most %d entries", least, most)
+		}
+	}
+	if own && least > MaxTable {
+		c.fail("a table of %d entries, at most %d are allowed", least, MaxTable)
+	}
+	c.out = appendU32(appendU32(append(c.out, 1), least), min(most, MaxTable))
+}
+
+// memory copies a memory's type and returns its size at the start.
+func (r *rewriter) memory(c *coder) uint32 {
+	switch flag := c.copyByte(); {
+	case flag&^7 != 0:
+		c.fail("unknown limits %#x of a memory", flag)
+	case flag&4 != 0:
+		c.fail("a memory of 64 bits is not supported; build for wasm32")
+	case flag&2 != 0:
+		c.fail("a shared memory is not supported; build without threads")
+	case flag == 1:
+		least := c.copyU32()
+		if most := c.copyU32(); most < least || most > PageSize {
+			c.fail("a memory of at least %d and at most %d pages", least, most)
+		}
+		return least
+	}
+	least := c.copyU32()
+	if least > PageSize {
+		c.fail("a memory of %d pages", least)
+	}
+	return least
+}
+
+// globalSection copies the guest's globals and adds the meter behind them.
+func (r *rewriter) globalSection(c *coder) {
+	n := c.count("globals", maxGlobals)
+	c.out = appendU32(c.out, uint32(n)+1)
+	r.globals = uint32(n)
+	for i := range n {
+		t := c.copyType()
+		mutable := c.copyByte()
+		if mutable > 1 {
+			c.fail("a global that is neither mutable nor not: %#x", mutable)
+		}
+		switch {
+		case mutable == 1 && isNumber(t):
+			r.mutable = append(r.mutable, uint32(i))
+			r.Globals = append(r.Globals, Prefix+"global_"+strconv.Itoa(i))
+		case mutable == 1:
+			r.Stateful = true
+		}
+		r.constant(c)
+	}
+	c.out = append(c.out, r.meter()...)
+}
+
+// meter is the global that holds the fuel.
+func (r *rewriter) meter() []byte {
+	return append(appendSigned([]byte{typeI64, 1, opI64Const}, r.fuel), opEnd)
+}
+
+// constant copies a constant expression.
+func (r *rewriter) constant(c *coder) {
+	for c.err == nil {
+		op := c.copyByte()
+		switch op {
+		case opI32Const:
+			c.copySigned(32)
+		case opI64Const:
+			c.copySigned(64)
+		case opF32Const:
+			c.copyBytes(4)
+		case opF64Const:
+			c.copyBytes(8)
+		case opGlobalGet:
+			r.copyGlobalIndex(c)
+		case opRefNull:
+			c.copyRefType()
+		case opRefFunc:
+			c.copyU32()
+		case opVector:
+			c.copyExactly(vectorConst, "the vector instruction of a constant")
+			c.copyBytes(16)
+		case opEnd:
+			return
+		default:
+			c.fail("opcode %#x in a constant", op)
+		}
+	}
+}
+
+// copyGlobalIndex copies the index of one of the guest's own globals.
+func (r *rewriter) copyGlobalIndex(c *coder) {
+	if i := c.copyU32(); i >= r.globals {
+		c.fail("there is no global %d", i)
+	}
+}
+
+func (r *rewriter) exportSection(c *coder) {
+	n := c.count("exports", maxExports)
+	c.out = appendU32(c.out, uint32(n+1+len(r.mutable)))
+	for range n {
+		e := Extern{Name: c.copyName()}
+		if strings.HasPrefix(e.Name, Prefix) {
+			c.fail("the export %q: names that begin with %s are reserved", e.Name, Prefix)
+		}
+		switch kind := c.copyByte(); kind {
+		case 0:
+			e.Type = r.exportedFunction(c)
+		case 1:
+			e.Type = "table"
+			c.copyU32()
+		case 2:
+			e.Type = "memory"
+			c.copyU32()
+		case 3:
+			e.Type = "global"
+			r.copyGlobalIndex(c)
+		default:
+			c.fail("unknown kind %d of export", kind)
+		}
+		if e.Name == "_start" && c.err == nil {
+			c.fail("a command module, it exports _start: build a reactor, which exports functions to call")
+		}
+		r.Exports = append(r.Exports, e)
+	}
+	c.out = r.meterExports(c.out)
+}
+
+// exportedFunction copies a function's index and returns its type.
+func (r *rewriter) exportedFunction(c *coder) string {
+	i := int64(c.copyU32())
+	if i < int64(len(r.Imports)) {
+		return r.Imports[i].Type
+	}
+	if i -= int64(len(r.Imports)); i >= int64(len(r.functions)) {
+		c.fail("there is no function %d", i)
+		return ""
+	}
+	return r.types[r.functions[i]].text
+}
+
+// meterExports appends the exports of the mutable globals and of the meter.
+func (r *rewriter) meterExports(out []byte) []byte {
+	for i, name := range r.Globals {
+		out = appendU32(append(appendName(out, name), 3), r.mutable[i])
+	}
+	return appendU32(append(appendName(out, FuelExport), 3), r.globals)
+}
+
+// element copies an element segment.
+func (r *rewriter) element(c *coder) {
+	kind := c.copyU32()
+	if kind > 7 {
+		c.fail("unknown kind %d of element segment", kind)
+		return
+	}
+	passive, indexed, expressions := kind&1 != 0, kind&2 != 0, kind&4 != 0
+	if !passive {
+		if indexed {
+			c.copyU32()
+		}
+		r.constant(c)
+	}
+	if passive || indexed {
+		if expressions {
+			c.copyRefType()
+		} else {
+			c.copyExactly(0, "the kind of elements")
+		}
+	}
+	for range c.copyCount("elements", MaxTable) {
+		if expressions {
+			r.constant(c)
+		} else {
+			c.copyU32()
+		}
+	}
+}
+
+// data copies a data segment.
+func (r *rewriter) data(c *coder) {
+	switch kind := c.copyU32(); kind {
+	case 0:
+		r.constant(c)
+	case 1:
+	case 2:
+		c.copyExactly(0, "the memory of a data segment")
+		r.constant(c)
+	default:
+		c.fail("unknown kind %d of data segment", kind)
+	}
+	c.copyBytes(c.copyU32())
+}

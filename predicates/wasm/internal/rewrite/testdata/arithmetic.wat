@@ -1,0 +1,25 @@
+;; Straight code, a loop in a loop, division: what regions weigh.
+(module
+  (func (export "add") (param i32 i32) (result i32)
+    (i32.add (local.get 0) (local.get 1)))
+  (func (export "loops") (param $n i32) (result i32)
+    (local $i i32) (local $j i32) (local $sum i32)
+    (loop $outer
+      (local.set $j (i32.const 0))
+      (loop $inner
+        (local.set $sum (i32.add (local.get $sum) (local.get $j)))
+        (local.set $j (i32.add (local.get $j) (i32.const 1)))
+        (br_if $inner (i32.lt_u (local.get $j) (local.get $n))))
+      (local.set $i (i32.add (local.get $i) (i32.const 1)))
+      (br_if $outer (i32.lt_u (local.get $i) (local.get $n))))
+    (local.get $sum))
+  (func (export "divide") (param i64 i64) (result i64)
+    (i64.div_s (local.get 0) (local.get 1)))
+  (func (export "swap") (param i32 i64) (result i64 i32)
+    (local.get 1) (local.get 0))
+  (func (export "loop_params") (param i32) (result i32)
+    (i32.const 1)
+    (loop $l (param i32) (result i32)
+      (i32.mul (local.get 0))
+      (local.set 0 (i32.sub (local.get 0) (i32.const 1)))
+      (br_if $l (i32.gt_s (local.get 0) (i32.const 1))))))
