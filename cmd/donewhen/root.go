@@ -28,6 +28,7 @@ type streams struct {
 func commands() []func(streams) *cobra.Command {
 	return []func(streams) *cobra.Command{
 		newDemoCommand,
+		newLintCommand,
 		newSimulatorCommand,
 		newTestCommand,
 		newVersionCommand,

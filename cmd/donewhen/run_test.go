@@ -33,6 +33,15 @@ func TestExitCodes(t *testing.T) {
 		errs string // the last line of the error stream
 	}{
 		{"all passed", []string{"test", "testdata/example/claim_test.yaml"}, 0, ""},
+		{"lint: no errors", []string{"lint", "testdata/lint/doubtful.yaml"}, 0, ""},
+		{"lint: warnings, strictly", []string{"lint", "--strict", "testdata/lint/doubtful.yaml"}, 2, "donewhen: 0 errors, 3 warnings"},
+		{"lint: errors", []string{"lint", "testdata/lint/wrong.yaml"}, 2, "donewhen: 4 errors, 0 warnings"},
+		{"lint: the driver's own set", []string{"lint", "--strict", defaultsDir}, 0, ""},
+		{"lint: no such file", []string{"lint", "testdata/nowhere"}, 2, "donewhen: can't read open testdata/nowhere: no such file or directory"},
+		{"lint: nothing to look at", []string{"lint", "testdata/golden"}, 2, "donewhen: no predicate or binding in testdata/golden"},
+		{"lint: no path", []string{"lint"}, 2, "donewhen: name a file or directory with predicates: donewhen lint DIR"},
+		{"lint: no junit", []string{"lint", "-o", "junit", "testdata/lint"}, 2, "donewhen: lint has no junit output; there are text and json"},
+		{"lint: a schema that isn't there", []string{"lint", "--schema", "testdata/nowhere", "testdata/lint"}, 2, "donewhen: --schema: read schemas from testdata/nowhere: no such file or directory"},
 		{"a case failed", []string{"test", "testdata/example/failing.yaml"}, 1, "donewhen: 2 of 3 checks failed"},
 		{"a case failed, others passed", []string{"test", "-q", "testdata/example/claim_test.yaml", "testdata/example/failing.yaml"}, 1, "donewhen: 2 of 10 checks failed"},
 		{"a suite doesn't load", []string{"test", "testdata/example/broken.yaml"}, 2, "donewhen: 1 problem kept suites from running"},
@@ -78,6 +87,13 @@ func TestGoldenOutput(t *testing.T) {
 		"failing.txt": {"test", "testdata/example/failing.yaml"},
 		"broken.txt":  {"test", "testdata/example/broken.yaml"},
 		"quiet.txt":   {"test", "-q", "testdata/example/claim_test.yaml", "testdata/example/failing.yaml"},
+
+		"test_warnings.txt": {"test", "testdata/lint/doubtful_test.yaml"},
+		"lint.txt":          {"lint", "testdata/lint"},
+		"lint_doubtful.txt": {"lint", "testdata/lint/doubtful.yaml"},
+		"lint_clean.txt":    {"lint", "--strict", "testdata/lint/clean.yaml"},
+		"lint_strict.txt":   {"lint", "--alone", "--strict", "testdata/lint/doubtful.yaml"},
+		"lint_json.txt":     {"lint", "-o", "json", "testdata/lint"},
 	} {
 		t.Run(file, func(t *testing.T) {
 			_, out, errs := execute(t.Context(), args...)

@@ -79,6 +79,9 @@ func runTest(cmd *cobra.Command, s streams, options testOptions, paths []string)
 			return err
 		}
 	}
+	for _, warning := range report.Warnings {
+		fmt.Fprintln(s.err, warning)
+	}
 	for _, problem := range report.Problems {
 		if strings.Contains(problem.Message, "unknown operation ") {
 			problem.Hint = strings.TrimPrefix(problem.Hint+"; "+otherOperations, "; ")

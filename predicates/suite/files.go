@@ -50,6 +50,9 @@ func (r *Runner) Files(ctx context.Context, paths ...string) *Report {
 			if sets[key] == nil {
 				sets[key] = load(r.operations, s, names)
 				report.add(sets[key].err)
+				if set := sets[key].set; set != nil {
+					report.Warnings = append(report.Warnings, set.Warnings()...)
+				}
 			}
 			if set := sets[key].set; set != nil {
 				r.run(ctx, set, s, report)

@@ -15,6 +15,8 @@ type Report struct {
 	Suites []SuiteResult
 	// Problems are what kept suites from running: nothing of those is in Suites.
 	Problems []predicates.Problem
+	// Warnings are those of the sets that were tested, of each once.
+	Warnings []predicates.Problem
 }
 
 // SuiteResult is what one suite has shown, check by check.
