@@ -76,6 +76,8 @@ type LoadError struct {
 	Problems []Problem
 	// Warnings are about what could be compiled all the same.
 	Warnings []Problem
+	// Refused: the documents can be loaded, but a Store's gate refuses the set.
+	Refused bool
 }
 
 // Error returns every problem with its excerpt, each starting on a line of its own.

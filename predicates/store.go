@@ -18,11 +18,23 @@ type Report struct {
 	Set *Set
 	// Changed says that Set isn't the one from before.
 	Changed bool
-	// Warnings are those of the set in force, if Err is nil: see Set.Warnings.
+	// Warnings are those of the set in force, if Err is nil: see Set.Warnings; those
+	// of the gate come after them.
 	Warnings []Problem
 	// Err is what keeps the sources from being loaded, a *LoadError; nil if all is
 	// well. Set is then the last good one.
 	Err error
+}
+
+// Gate looks at a set before it comes into force, with the sources that it was
+// made of, the defaults first. What it returns keeps the set out, unless it is all
+// warnings. It must be safe for concurrent use and come to an end.
+type Gate func(set *Set, sources []Source) []Problem
+
+// WithGate has no set come into force that the gate refuses, the defaults
+// included. Without it, whatever can be loaded comes into force.
+func WithGate(gate Gate) StoreOption {
+	return func(s *Store) { s.gate = gate }
 }
 
 // StoreOption changes how a Store works.
@@ -55,6 +67,7 @@ func WithSources(names ...string) StoreOption {
 type Store struct {
 	set     atomic.Pointer[Set]
 	observe func(Report)
+	gate    Gate // nil: none
 	loader  *Loader
 
 	mu      sync.Mutex // held while a change is loaded and reported
@@ -125,15 +138,36 @@ func (s *Store) index(name string) int {
 // reload loads all sources and puts the set in force if nothing is wrong.
 func (s *Store) reload(changed string) error {
 	before := s.set.Load()
-	var set *Set
-	if set, s.err = s.loader.load(s.sources, before.compiled); s.err == nil {
+	set, warnings, err := s.load(before.compiled)
+	if s.err = err; err == nil {
 		s.set.Store(set)
 	}
 	now := s.set.Load()
-	report := Report{Source: changed, Set: now, Changed: now.digest != before.digest, Err: s.err}
-	if s.err == nil {
-		report.Warnings = now.Warnings()
+	s.observe(Report{Source: changed, Set: now, Changed: now.digest != before.digest, Warnings: warnings, Err: err})
+	return err
+}
+
+// load makes the set of all sources and has the gate look at it.
+func (s *Store) load(compiled map[string]*Predicate) (*Set, []Problem, error) {
+	set, err := s.loader.load(s.sources, compiled)
+	if err != nil {
+		return nil, nil, err
 	}
-	s.observe(report)
-	return s.err
+	warnings := set.Warnings()
+	if s.gate == nil {
+		return set, warnings, nil
+	}
+	refused := &problems{}
+	for _, p := range s.gate(set, slices.Clone(s.sources)) {
+		if p.Warning {
+			warnings = append(warnings, p)
+			continue
+		}
+		refused.add(p)
+	}
+	if err, ok := errors.AsType[*LoadError](refused.err(s.sources)); ok {
+		err.Refused = true
+		return nil, nil, err
+	}
+	return set, warnings, nil
 }

@@ -21,6 +21,7 @@ type options struct {
 	kubeconfig          string
 	namespace           string
 	predicatesConfigMap string
+	gate                string
 	nodeID              string
 	nodeZone            string
 	metricsAddress      string
@@ -37,7 +38,8 @@ func newCommand(log io.Writer) *cobra.Command {
 		Long: `Serve CSI on a unix socket. Each call writes an AzVolume or AzVolumeAttachment and
 waits, without polling, until the predicate bound to the operation says done or
 failed. Predicates come with the driver; a ConfigMap overrides them by name, and
-bindings by operation, while the driver runs. A broken ConfigMap changes nothing.`,
+bindings by operation, while the driver runs. A ConfigMap that is broken, fails its
+own suites, or violates the contract of an operation changes nothing.`,
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -57,6 +59,7 @@ bindings by operation, while the driver runs. A broken ConfigMap changes nothing
 	flags.StringVar(&opts.kubeconfig, "kubeconfig", "", "the kubeconfig of the cluster (default: in-cluster configuration)")
 	flags.StringVar(&opts.namespace, "namespace", v1beta2.DefaultNamespace, "the namespace of the custom resources and of the ConfigMap")
 	flags.StringVar(&opts.predicatesConfigMap, "predicates-configmap", "donewhen-predicates", "the ConfigMap whose predicates and bindings override the driver's own; empty for none")
+	flags.StringVar(&opts.gate, "gate", gateOn, "on: only predicates that keep the contracts of their operations, and pass the suites beside them, come into force; off: whatever can be loaded does, and may lose or double-attach disks")
 	flags.StringVar(&opts.nodeID, "node-id", "", "the name of the node that this driver runs on (default: the host's name)")
 	flags.StringVar(&opts.nodeZone, "node-zone", "", "the zone of that node; empty for none")
 	flags.StringVar(&opts.metricsAddress, "metrics-address", "127.0.0.1:0", "where /metrics, /healthz and /readyz are served; port 0 takes a free one; empty for nowhere")
@@ -65,6 +68,12 @@ bindings by operation, while the driver runs. A broken ConfigMap changes nothing
 	flags.IntVarP(&opts.verbosity, "verbosity", "v", 0, "how much is logged: 0 failures and changes, 2 more, 4 each call")
 	return command
 }
+
+// Values of --gate.
+const (
+	gateOn  = "on"
+	gateOff = "off"
+)
 
 // complete fills in what has a default that isn't a constant.
 func (o *options) complete() error {
@@ -86,6 +95,9 @@ func (o *options) complete() error {
 	}
 	if problems := validation.IsDNS1123Label(o.namespace); len(problems) > 0 {
 		return fmt.Errorf("--namespace %q: %s", o.namespace, problems[0])
+	}
+	if o.gate != gateOn && o.gate != gateOff {
+		return fmt.Errorf("--gate is %q: give on or off", o.gate)
 	}
 	if o.kubeAPIQPS == 0 {
 		return fmt.Errorf("--kube-api-qps is 0, at which nothing works: give a positive number, or -1 for no limit")

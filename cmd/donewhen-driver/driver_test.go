@@ -132,6 +132,7 @@ func TestFlags(t *testing.T) {
 		{"--namespace", "No_Namespace", `--namespace "No_Namespace": a lowercase`},
 		{"--node-id", "Node_1", `--node-id "Node_1" can't be the name`},
 		{"--endpoint", "tcp://127.0.0.1:1", "only unix sockets are served"},
+		{"--gate", "ajar", `--gate is "ajar": give on or off`},
 		{"--node-id", "n", "no --kubeconfig was given"}, // all that comes before is right
 		{"surplus", "", "unknown command"},
 		{"--nonsense", "", "unknown flag: --nonsense; see donewhen-driver --help"},
@@ -179,7 +180,7 @@ spec:
 	client := fake.NewClientset(configMap)
 	var log strings.Builder
 	m := newMetrics()
-	c, err := newConfig(client, options{namespace: "n", predicatesConfigMap: "p"}, m, textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
+	c, err := newConfig(t.Context(), client, options{namespace: "n", predicatesConfigMap: "p"}, m, textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
 	if err != nil {
 		t.Fatal(err)
 	}

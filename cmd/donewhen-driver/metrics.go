@@ -23,6 +23,7 @@ type metrics struct {
 	reloads        prometheus.Counter
 	reloadFailures prometheus.Counter
 	reloadGood     prometheus.Gauge
+	gate           prometheus.Gauge
 	setInfo        *prometheus.GaugeVec
 }
 
@@ -67,13 +68,17 @@ func newMetrics() *metrics {
 			Name: "donewhen_config_last_reload_successful",
 			Help: "1 if the predicates could be loaded when they last changed, 0 if the last good set stays in force.",
 		}),
+		gate: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "donewhen_config_gate",
+			Help: "1 if predicates must keep the contracts of their operations to come into force, 0 with --gate=off.",
+		}),
 		setInfo: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "donewhen_set_info",
 			Help: "1 for the digest of the set of predicates and bindings in force.",
 		}, []string{"digest"}),
 	}
 	m.registry.MustRegister(
-		m.requests, m.conflicts, m.calls, m.engineShare, m.waits, m.pending, m.reloads, m.reloadFailures, m.reloadGood, m.setInfo,
+		m.requests, m.conflicts, m.calls, m.engineShare, m.waits, m.pending, m.reloads, m.reloadFailures, m.reloadGood, m.gate, m.setInfo,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m

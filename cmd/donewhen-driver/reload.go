@@ -12,6 +12,7 @@ import (
 	"github.com/donewhen/donewhen/engine"
 	"github.com/donewhen/donewhen/predicates"
 	"github.com/donewhen/donewhen/predicates/source"
+	"github.com/donewhen/donewhen/predicates/suite"
 	"github.com/donewhen/donewhen/provisioner"
 )
 
@@ -36,14 +37,27 @@ type config struct {
 	err error // the last reason why the ConfigMap can't be watched
 }
 
-func newConfig(client kubernetes.Interface, opts options, metrics *metrics, logger klog.Logger) (*config, error) {
+func newConfig(ctx context.Context, client kubernetes.Interface, opts options, metrics *metrics, logger klog.Logger) (*config, error) {
 	c := &config{metrics: metrics, logger: logger, lookedAt: make(chan struct{})}
 	if opts.predicatesConfigMap != "" {
 		c.configMap = source.NewConfigMap(client, opts.namespace, opts.predicatesConfigMap, source.WithErrorHandler(c.failed))
 	}
 	name, data := provisioner.Defaults()
 	defaults := predicates.Source{Name: defaultsName, Files: []predicates.File{{Name: name, Data: data}}}
-	store, err := predicates.NewStore(provisioner.Operations(), defaults, predicates.WithObserver(c.report))
+	storeOptions := []predicates.StoreOption{predicates.WithObserver(c.report)}
+	if opts.gate == gateOff {
+		logger.Error(nil, "THE GATE IS OFF: predicates that lie about disks come into force too, and can lose or double-attach them; start without --gate=off")
+	} else {
+		gate, err := suite.NewGateOf(provisioner.Operations(), provisioner.Contracts())
+		if err != nil {
+			return nil, err
+		}
+		metrics.gate.Set(1)
+		storeOptions = append(storeOptions, predicates.WithGate(func(set *predicates.Set, sources []predicates.Source) []predicates.Problem {
+			return gate.Check(ctx, set, sources)
+		}))
+	}
+	store, err := predicates.NewStore(provisioner.Operations(), defaults, storeOptions...)
 	if err != nil {
 		return nil, fmt.Errorf("load the driver's own predicates: %w", err)
 	}

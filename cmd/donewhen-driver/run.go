@@ -55,7 +55,7 @@ func start(ctx context.Context, opts options) (err error) {
 		err = errors.Join(err, group.Wait())
 	}()
 
-	config, err := newConfig(cluster.core, opts, metrics, logger)
+	config, err := newConfig(ctx, cluster.core, opts, metrics, logger)
 	if err != nil {
 		return err
 	}

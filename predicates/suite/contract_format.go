@@ -1,0 +1,58 @@
+package suite
+
+import "github.com/donewhen/donewhen/predicates/v1alpha1"
+
+// kindContract is the kind of a contract's document. It comes with a program and
+// never with a config, so the loader of configs doesn't know it.
+const kindContract = "Contract"
+
+// contractDocument is a Contract as it is written in YAML.
+type contractDocument struct {
+	APIVersion string            `json:"apiVersion"`
+	Kind       string            `json:"kind"`
+	Metadata   v1alpha1.Metadata `json:"metadata"`
+	Spec       contractSpec      `json:"spec"`
+}
+
+type contractSpec struct {
+	Operation string `json:"operation"`
+	// Params are what the operation's callers give, all of them.
+	Params  map[string]any         `json:"params,omitempty"`
+	Objects map[string]any         `json:"objects,omitempty"` // as in a Suite
+	Cases   []contractCaseDocument `json:"cases"`
+}
+
+// contractCaseDocument is one observation and how it stands, or with a table or a
+// sweep several.
+type contractCaseDocument struct {
+	Name   string                `json:"name"`
+	Object any                   `json:"object,omitempty"`
+	Absent string                `json:"absent,omitempty"`
+	Params map[string]any        `json:"params,omitempty"`
+	Is     *standingDocument     `json:"is,omitempty"`
+	Table  []contractRowDocument `json:"table,omitempty"`
+	Sweep  *contractSweep        `json:"sweep,omitempty"`
+}
+
+type contractRowDocument struct {
+	Name   string            `json:"name"`
+	Merge  map[string]any    `json:"merge,omitempty"`
+	Params map[string]any    `json:"params,omitempty"`
+	Is     *standingDocument `json:"is"`
+}
+
+// contractSweep sets the field at Path to every key of Is in turn.
+type contractSweep struct {
+	Path string                      `json:"path"`
+	Is   map[string]standingDocument `json:"is"`
+}
+
+// standingDocument says how an operation stands when an object looks so.
+type standingDocument struct {
+	Standing string `json:"standing" form:"short"`
+	// Usually is the verdict that the program's own predicates give. Another one
+	// that the standing allows is only warned about.
+	Usually *expectSpec `json:"usually,omitempty"`
+	// Because explains the row to whoever violates it.
+	Because string `json:"because,omitempty"`
+}
