@@ -88,6 +88,10 @@ func syntaxMessage(source, message string) (text, hint string) {
 		if bare := bareHas.FindStringSubmatch(source); bare != nil && bare[1] != rootObject {
 			return "has() needs a field", "the root variable is object: has(object." + bare[1] + ")"
 		}
+		if key := keyedHas.FindStringSubmatch(source); key != nil && !strings.Contains(key[3], "`") {
+			return "has() takes a field, not a key in brackets",
+				fmt.Sprintf("write has(%s.`%s`) with back-quotes, or %[1]s[?'%s'].hasValue()", key[1], key[3], key[3])
+		}
 		return "has() needs a field, like has(object.status)", "for a key use [?'key'].hasValue()"
 	}
 	return message, ""
@@ -101,6 +105,7 @@ var (
 	missingToken   = regexp.MustCompile(`^missing '(.*)' at `)
 	undeclared     = regexp.MustCompile(`^undeclared reference to '(.*)' \(in container`)
 	undefinedField = regexp.MustCompile(`^undefined field '(.*)'$`)
+	keyedHas       = regexp.MustCompile(`\bhas\(\s*([A-Za-z_][\w.]*)\[\s*(['"])([^'"]*)['"]\s*\]\s*\)`)
 	bareHas        = regexp.MustCompile(`\bhas\(\s*([A-Za-z_][A-Za-z0-9_]*)\s*\)`)
 )
 
@@ -247,6 +252,8 @@ func noOverload(name, args string) (text, hint string) {
 	switch {
 	case strings.Contains(args, "optional"):
 		hint = "say what an absent value means with .orValue(…)"
+	case args == "(string, bool)" || args == "(bool, string)":
+		hint = "a text isn't a bool: a condition's status is 'True' or 'False', in quotes"
 	case strings.Contains(args, "string") && (strings.Contains(args, "int") || strings.Contains(args, "double")):
 		hint = "convert with int(…), double(…) or string(…)"
 	case name == "_?_:_":

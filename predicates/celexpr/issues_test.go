@@ -26,7 +26,9 @@ func TestIssues(t *testing.T) {
 		{"has(status)", "1:5 has() needs a field [the root variable is object: has(object.status)]"}, // K39
 		{"has(status.state)", "1:5 undeclared reference to 'status' [the root variable is object: object.status]"},
 		{"has(object)", "1:5 has() needs a field, like has(object.status) [for a key use [?'key'].hasValue()]"},
-		{"has(object.metadata.labels['a/b'])", "1:27 has() needs a field, like has(object.status) [for a key use [?'key'].hasValue()]"},
+		{"has(object.metadata.labels['a/b'])", "1:27 has() takes a field, not a key in brackets [write has(object.metadata.labels.`a/b`) with back-quotes, or object.metadata.labels[?'a/b'].hasValue()]"},
+		{"has(object.spec.list[0])", "1:21 has() needs a field, like has(object.status) [for a key use [?'key'].hasValue()]"},
+		{"condition(object, 'Ready').status == true", "1:35 '==' can't be applied to (string, bool) [a text isn't a bool: a condition's status is 'True' or 'False', in quotes]"},
 		{"objct.status == 1", "1:1 undeclared reference to 'objct' [did you mean 'object'?]"},
 		{"self.status == 1", "1:1 undeclared reference to 'self' [the root variable is object]"},
 		{"oldObject.status == 1", "1:1 undeclared reference to 'oldObject' [a predicate sees one observation of one object only]"},
