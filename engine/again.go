@@ -34,7 +34,7 @@ func (w *Waiter) noteRetry(replayed bool, now time.Time) {
 // flagRetry has the newest observation judged again if its time has come;
 // object.mu is held.
 func (w *Waiter) flagRetry(now time.Time) {
-	if r := w.rare().retry; r != nil && !now.Before(r.due) {
+	if x := w.extra; x != nil && x.retry != nil && !now.Before(x.retry.due) {
 		w.again = true
 	}
 }

@@ -39,22 +39,22 @@ const (
 )
 
 // order relates a version to the floor; without a floor everything is above it.
-func (b *barrier) order(version string) order {
+func (b *barrier) order(version *ranked) order {
 	if b.floor == "" && !b.written {
 		return above
 	}
-	return compareVersions(version, b.floor)
+	return version.to(b.floor)
 }
 
 // counts reports whether an absence or another UID may mean that the object is gone.
 func (b *barrier) counts() bool { return b.known && b.counting }
 
-// admit says whether the sighting may be judged, and as what.
-func (b *barrier) admit(s sighting) (Presence, admission) {
+// admit says whether the sighting may be judged, and as what. order is that of its
+// version.
+func (b *barrier) admit(s *sighting, order order) (Presence, admission) {
 	// What the store doesn't hold isn't there, whoever was there before.
 	absentInStore := !s.present() && s.fromStore()
 	other := b.pin != "" && s.uid != "" && s.uid != b.pin
-	order := b.order(s.version)
 	switch {
 	case order == below && absentInStore:
 		return 0, unseen
@@ -90,7 +90,7 @@ func (b *barrier) admit(s sighting) (Presence, admission) {
 // not been seen past the floor yet: the floor counts as reached at the first
 // delivery of our object after After. The unseen timer sees to it that a
 // delivery that came before doesn't leave the wait hanging.
-func (b *barrier) admitUnordered(s sighting, other bool) admission {
+func (b *barrier) admitUnordered(s *sighting, other bool) admission {
 	switch {
 	case s.via == viaEvent && !other:
 		return admitted
@@ -106,17 +106,17 @@ func (b *barrier) admitUnordered(s sighting, other bool) admission {
 
 // judged raises the floor to a version judged, and pins the first object that
 // Wait judged present.
-func (b *barrier) judged(s sighting, p Presence) {
-	if comparableVersion(s.version) {
-		before := b.floor
-		b.floor = newerVersion(b.floor, s.version)
-		b.own = b.own && b.floor == before
+func (b *barrier) judged(version *ranked, uid types.UID, p Presence) {
+	if version.comparable {
+		if order := version.to(b.floor); order == above || order == unknown {
+			b.floor, b.own = version.version, false
+		}
 	}
 	b.reached = true
 	if p == Present && b.looking {
 		b.known = true
 		if b.pin == "" {
-			b.pin = s.uid
+			b.pin = uid
 		}
 	}
 }

@@ -59,7 +59,7 @@ func (w *Waiter) serverGone() {
 }
 
 // planGone plans the judgement of the absence that the server itself told of.
-func (o *object) planGone(w *Waiter, s sighting) []job {
+func (o *object) planGone(w *Waiter, s *sighting) []job {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	w.gone = false

@@ -32,21 +32,27 @@ func (o *object) endLocked(w *Waiter, outcome *outcome) {
 
 // decided makes the outcome of a decisive verdict.
 func (w *Waiter) decided(v Verdict, now time.Time) *outcome {
-	result := &Result{
+	both := &struct { // in one piece: of many waiters that end at once this is most of the work
+		outcome outcome
+		result  Result
+	}{result: Result{
 		Absent:          w.last.object == nil,
 		Verdict:         v,
 		ResourceVersion: w.last.version,
 		Delivered:       w.object.source.engine.born.Add(w.last.at),
 		Ended:           now,
 		object:          w.last.object,
-	}
+	}}
+	end := &both.outcome
+	end.result = &both.result
 	switch {
 	case v.Decision == Done:
-		return &outcome{result: result}
 	case v.Cause == CauseJudge:
-		return &outcome{result: result, err: w.waitErrorLocked(ErrJudge, v)}
+		end.err = w.waitErrorLocked(ErrJudge, v)
+	default:
+		end.err = w.waitErrorLocked(ErrFailed, v)
 	}
-	return &outcome{result: result, err: w.waitErrorLocked(ErrFailed, v)}
+	return end
 }
 
 // waitErrorLocked makes the error of a wait that ends now.
@@ -137,7 +143,7 @@ func (w *Waiter) describe(by *worker) Verdict {
 	if v.Decisive() || !last.valid || last.presence == outOfView {
 		return v
 	}
-	if described := engine.call(by, terms, judge.Describe, PurposeDescribe, observation).Verdict; !described.Decisive() {
+	if described := engine.call(by, terms, judge.Describe, PurposeDescribe, *observation).Verdict; !described.Decisive() {
 		v = described
 	}
 	return describeHolds(v, holds, engine.clock.Now())

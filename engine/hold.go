@@ -18,12 +18,13 @@ func (r running) passed(now time.Time) bool { return now.Sub(r.since) >= r.hold.
 // time, one that doesn't hold any more loses it. They don't apply to deletion:
 // there the first rule decides at once.
 func (w *Waiter) updateHolds(at time.Time) {
-	before := w.rare().holds
-	w.dropHolds()
 	j := w.last.judgement
 	if j == nil || len(j.Holding) == 0 {
+		w.dropHolds()
 		return
 	}
+	before := w.rare().holds
+	w.dropHolds()
 	if p := w.last.presence; p == Deleted || p == Replaced {
 		w.last.judgement = &Judgement{Verdict: j.Holding[0].Verdict}
 		return
@@ -58,8 +59,8 @@ func (w *Waiter) verdictLocked() Verdict {
 // that has held for its time, else the judgement's own. While the informer is
 // blind no time passes for a rule: whether it still holds can't be seen.
 func (w *Waiter) verdictAt(t time.Time) Verdict {
-	if !w.object.source.isBlind() {
-		for _, r := range w.rare().holds {
+	if w.extra != nil && len(w.extra.holds) > 0 && !w.object.source.isBlind() {
+		for _, r := range w.extra.holds {
 			if r.passed(t) {
 				v := r.hold.Verdict
 				v.Predicate = w.terms.id

@@ -17,92 +17,92 @@ type job struct {
 	terms       *terms
 	epoch       uint32
 	changes     uint32
-	same        bool // judged before: judgement is what came of it
-	replay      bool // judged before, and to be judged again
-	retried     bool // because judging failed
-	observation Observation
-	judgement   *Judgement // nil: pending without texts
+	same        bool         // judged before: judgement is what came of it
+	replay      bool         // judged before, and to be judged again
+	retried     bool         // because judging failed
+	observation *Observation // shared with other jobs of the pass
+	judgement   *Judgement   // nil: pending without texts
 }
 
 // jobLocked returns the waiter's evaluation of an observation; object.mu is held.
-func (w *Waiter) jobLocked(o Observation) job {
+func (w *Waiter) jobLocked(o *Observation) job {
 	return job{waiter: w, judge: w.judge, terms: w.terms, epoch: w.epoch, changes: w.changes, observation: o}
 }
 
-// plan asks every waiter's barrier about a sighting, and returns what is to be
-// judged. stale says that somebody's floor is above the sighting, unordered that
-// one can't be compared.
-func (o *object) plan(s sighting) (jobs []job, stale, unordered bool) {
+// plan asks every waiter's barrier about the sighting of the pass, and plans what is
+// to be judged. stale says that somebody's floor is above the sighting, unordered
+// that one can't be compared.
+func (o *object) plan(p *pass) (stale, unordered bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	ref := o.ref()
+	ref, s := o.ref(), &p.seen
+	var shared *Observation // of the job before
+	p.jobs = nil
 	for w := range o.all() {
 		if w.begun && !w.gone && int32(s.seq-w.begunAt) > 0 {
 			w.barrier.look() // it came after Wait had begun, though before its look at the store
 		}
-		order := w.barrier.order(s.version)
+		order := w.barrier.order(&p.version)
 		stale, unordered = stale || order == below, unordered || order == unknown
-		presence, admission := w.barrier.admit(s)
+		presence, admission := w.barrier.admit(s, order)
 		if admission != admitted {
 			w.block(s, admission)
 			o.look = o.look || admission == lookup
 			continue
 		}
 		presence = o.source.inView(presence, s)
-		j := w.jobLocked(observationOf(ref, presence, s, w.barrier.pin))
-		j.same, j.judgement = !w.again && w.last.same(s, presence), w.last.judgement
-		jobs = append(jobs, j)
+		if shared == nil || shared.Presence != presence || presence != Present && shared.UID != w.barrier.pin {
+			shared = observationOf(ref, presence, s, w.barrier.pin)
+		}
+		j := w.jobLocked(shared)
+		j.same, j.judgement = !w.again && w.last.same(s, &p.version, presence), w.last.judgement
+		p.jobs = append(p.jobs, j)
 	}
-	return jobs, stale, unordered
+	return stale, unordered
 }
 
 // evaluate runs each distinct judge once for what has not been judged before. No
 // lock is held.
 func (o *object) evaluate(jobs []job, by *worker) {
+	if len(jobs) == 1 {
+		o.evaluateOne(&jobs[0], by)
+		return
+	}
+	var at hand
 	for i := range jobs {
-		j := &jobs[i]
-		switch {
-		case j.same:
-		case j.observation.Presence == outOfView:
-			j.judgement = o.outOfView(j.terms.id)
-		default:
-			if shared := j.sharedBy(jobs, i); shared != nil {
-				j.judgement = shared.judgement
-			} else {
-				o.run(j, PurposeJudge, by)
-			}
+		if jobs[i].same {
+			at.add(&jobs[i])
 		}
+	}
+	for i := range jobs {
+		switch j := &jobs[i]; {
+		case j.same:
+		case at.find(j) != nil:
+			j.judgement = at.find(j).judgement
+		default:
+			o.evaluateOne(j, by)
+			at.add(j)
+		}
+	}
+}
+
+// evaluateOne runs the job's judge, unless there is nothing to judge.
+func (o *object) evaluateOne(j *job, by *worker) {
+	switch {
+	case j.same:
+	case j.observation.Presence == outOfView:
+		j.judgement = o.outOfView(j.terms.id)
+	default:
+		o.run(j, PurposeJudge, by)
 	}
 }
 
 // run calls the job's judge.
 func (o *object) run(j *job, purpose Purpose, by *worker) {
 	j.judgement = nil
-	if judgement := o.source.engine.call(by, j.terms, j.judge.Judge, purpose, j.observation); !plain(judgement) {
+	if judgement := o.source.engine.call(by, j.terms, j.judge.Judge, purpose, *j.observation); !plain(judgement) {
 		j.judgement = &judgement
 	}
-}
-
-// sharedBy finds a job whose judgement is at hand and also this one's: of an
-// equal judge and observation, judged before or earlier in the list.
-func (j *job) sharedBy(jobs []job, n int) *job {
-	if len(jobs) == 1 {
-		return nil
-	}
-	for i := range jobs {
-		if other := &jobs[i]; (other.same || i < n) && other.alike(j) {
-			return other
-		}
-	}
-	return nil
-}
-
-// alike reports whether the two jobs' judgements are equal: equal judges and
-// observations.
-func (j *job) alike(other *job) bool {
-	a, b := &j.observation, &other.observation
-	return a.Presence == b.Presence && a.UID == b.UID && a.ResourceVersion == b.ResourceVersion && a.Object == b.Object &&
-		j.judge.Key() == other.judge.Key()
 }
 
 // plain reports whether the judgement says nothing but Pending.
@@ -140,7 +140,7 @@ func (e *Engine) call(by *worker, t *terms, f func(context.Context, Observation)
 // record takes what was judged into the waiters, unless their barrier has
 // changed meanwhile: then a look has been asked for, which judges anew. If their
 // judge has changed, they have seen the observation and judge it again.
-func (o *object) record(s sighting, jobs []job) {
+func (o *object) record(p *pass, jobs []job) {
 	now := o.source.engine.clock.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -152,15 +152,16 @@ func (o *object) record(s sighting, jobs []job) {
 		case j.replay:
 			w.rejudged(j, now)
 		default:
-			w.judged(s, j, now)
+			w.judged(p, j, now)
 		}
 	}
 }
 
 // judged takes in what was judged of a sighting; object.mu is held.
-func (w *Waiter) judged(s sighting, j *job, now time.Time) {
+func (w *Waiter) judged(p *pass, j *job, now time.Time) {
+	s := &p.seen
 	presence, uid := j.observation.Presence, s.uid
-	w.barrier.judged(s, presence)
+	w.barrier.judged(&p.version, uid, presence)
 	w.unblock()
 	if s.present() && w.last.uid != uid {
 		w.dropHolds() // they were another object's
@@ -244,9 +245,11 @@ func (o *object) settleLocked(w *Waiter, now, horizon time.Time) bool {
 			return true
 		}
 	}
-	if x := w.rare(); len(x.holds) > 0 || x.retry != nil {
+	switch x := w.extra; {
+	case x == nil:
+	case len(x.holds) > 0 || x.retry != nil:
 		w.armTimer(now)
-	} else {
+	default:
 		w.stopTimer()
 	}
 	return false

@@ -22,14 +22,14 @@ type judged struct {
 
 // same reports whether the sighting, judged as p, would be judged as before: the
 // same object at the same version (a resync), or still absent in the same way.
-func (j *judged) same(s sighting, p Presence) bool {
+func (j *judged) same(s *sighting, version *ranked, p Presence) bool {
 	if !j.valid || j.presence != p || j.uid != s.uid && s.present() {
 		return false
 	}
 	if !s.present() {
 		return true
 	}
-	return j.object == s.object || compareVersions(j.version, s.version) == at
+	return j.object == s.object || version.to(j.version) == at
 }
 
 // verdict returns the verdict by the judgement alone, without hold times.
@@ -41,13 +41,13 @@ func (j *judged) verdict(id PredicateID) Verdict {
 }
 
 // observation is what the judge was given, for Describe.
-func (j *judged) observation(ref Reference, pin types.UID) Observation {
-	return observationOf(ref, j.presence, sighting{object: j.object, uid: j.uid, version: j.version}, pin)
+func (j *judged) observation(ref Reference, pin types.UID) *Observation {
+	return observationOf(ref, j.presence, &sighting{object: j.object, uid: j.uid, version: j.version}, pin)
 }
 
 // observationOf makes what a judge sees of a sighting.
-func observationOf(ref Reference, p Presence, s sighting, pin types.UID) Observation {
-	o := Observation{Ref: ref, Presence: p, UID: s.uid, ResourceVersion: s.version}
+func observationOf(ref Reference, p Presence, s *sighting, pin types.UID) *Observation {
+	o := &Observation{Ref: ref, Presence: p, UID: s.uid, ResourceVersion: s.version}
 	switch p {
 	case Present:
 		o.Object = s.object

@@ -17,9 +17,10 @@ type pass struct {
 	settled bool
 	leaving []*Waiter
 
-	seen   sighting // what the jobs are about
-	jobs   []job    // not judged yet
-	judged bool     // by a lane, in this turn: another object's turn is next
+	seen    sighting // what the jobs are about
+	version ranked   // its version
+	jobs    []job    // not judged yet
+	judged  bool     // by a lane, in this turn: another object's turn is next
 }
 
 // process goes on with the object's pass, or begins one. It runs in one worker at
@@ -90,7 +91,7 @@ func (o *object) begin() pass {
 		}
 		w.flagRetry(now)
 		p.again = p.again || w.again
-		if w.rare().leaving != nil {
+		if w.extra != nil && w.extra.leaving != nil {
 			p.leaving = append(p.leaving, w)
 		}
 	}
@@ -103,8 +104,8 @@ func (o *object) step(p *pass) bool {
 	case len(p.gone) > 0:
 		w := p.gone[0]
 		p.gone = p.gone[1:]
-		p.seen = sighting{at: o.source.engine.clock.Now()}
-		p.jobs = o.planGone(w, p.seen)
+		p.see(sighting{at: o.source.engine.clock.Now()})
+		p.jobs = o.planGone(w, &p.seen)
 	case p.stale:
 		// Usually an event from before a write. Or the server's versions went back.
 		p.stale = false
@@ -135,15 +136,19 @@ func (o *object) step(p *pass) bool {
 
 // planPass plans what is to be judged of a sighting.
 func (o *object) planPass(p *pass, s sighting) {
-	if o.source.fromBefore(s) {
+	if o.source.fromBefore(&s) {
 		return
 	}
-	jobs, stale, unordered := o.plan(s)
+	p.see(s)
+	stale, unordered := o.plan(p)
 	if unordered {
 		o.source.warnUncomparable(s.version)
 	}
-	p.seen, p.jobs, p.stale = s, jobs, stale && !s.fromStore()
+	p.stale = stale && !s.fromStore()
 }
+
+// see says what the jobs that are planned next are about.
+func (p *pass) see(s sighting) { p.seen, p.version = s, rank(s.version) }
 
 // lookNow plans what is to be judged of what the store holds. why says what asked
 // for the look: of a tombstone also its place, and the UID that it named.
@@ -170,7 +175,7 @@ func (o *object) work(p *pass, by *worker) *lane {
 		}
 		here := p.jobs[:n]
 		o.evaluate(here, by)
-		o.record(p.seen, here)
+		o.record(p, here)
 		o.settleJobs(p, here)
 		o.judgeShadows(here, by)
 		p.jobs = p.jobs[n:]
@@ -203,7 +208,9 @@ func (p *pass) split(by *worker) (n int, next *lane) {
 			here = turn.alike(j)
 		}
 		if here {
-			p.jobs[i], p.jobs[n] = p.jobs[n], p.jobs[i]
+			if i != n {
+				p.jobs[i], p.jobs[n] = p.jobs[n], p.jobs[i]
+			}
 			n++
 		} else {
 			next = lane

@@ -53,7 +53,7 @@ func (s *source) dropFloors() {
 
 // fromBefore reports whether an event is from before the server's versions went
 // back: it is newer than the store, which is otherwise never behind its events.
-func (s *source) fromBefore(seen sighting) bool {
+func (s *source) fromBefore(seen *sighting) bool {
 	return s.rolledBack.Load() && !seen.fromStore() && compareVersions(seen.version, s.version()) == above
 }
 

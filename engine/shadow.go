@@ -123,7 +123,7 @@ func (o *object) hasShadows(jobs []job) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i := range jobs {
-		if jobs[i].waiter.rare().shadows != nil {
+		if x := jobs[i].waiter.extra; x != nil && x.shadows != nil {
 			return true
 		}
 	}
@@ -213,6 +213,6 @@ func (o *object) inWords(j *job, by *worker) Verdict {
 	if v.Decisive() || j.observation.Presence == outOfView {
 		return v
 	}
-	described := o.source.engine.call(by, j.terms, j.judge.Describe, PurposeDescribe, j.observation)
+	described := o.source.engine.call(by, j.terms, j.judge.Describe, PurposeDescribe, *j.observation)
 	return eventually(&described)
 }

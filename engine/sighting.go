@@ -28,11 +28,11 @@ type sighting struct {
 	replaced bool   // absent because an object of another UID was delivered in its place
 }
 
-func (s sighting) present() bool { return s.object != nil }
+func (s *sighting) present() bool { return s.object != nil }
 
 // fromStore reports whether the sighting is the store's own state, which is
 // never older than what the handler was told before.
-func (s sighting) fromStore() bool { return s.via != viaEvent }
+func (s *sighting) fromStore() bool { return s.via != viaEvent }
 
 // mergesInto reports whether s, delivered after old and before old was judged,
 // may take its place: only an update of the same object does. A deletion or a

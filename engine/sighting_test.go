@@ -55,7 +55,7 @@ func TestB1_TheVersionIsReadBeforeTheKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		presence, admission := b.admit(s)
+		presence, admission := admit(&b, s)
 		return admission == admitted && presence == Deleted
 	}
 	if judgedGone(lookAt) {
@@ -122,9 +122,14 @@ func TestBarrier_Admit(t *testing.T) {
 		{"unordered store, another's tombstone", after("20", "u1"), absent("u0", "", viaTombstone), 0, unseen},
 		{"zero is no version", after("0", "u1"), absent("", "0", viaStore), 0, unseen},
 	} {
-		presence, admission := test.barrier.admit(test.seen)
+		presence, admission := admit(&test.barrier, test.seen)
 		if presence != test.presence || admission != test.admission {
 			t.Errorf("%s: %v, %v; want %v, %v", test.name, presence, admission, test.presence, test.admission)
 		}
 	}
+}
+
+func admit(b *barrier, s sighting) (Presence, admission) {
+	version := rank(s.version)
+	return b.admit(&s, b.order(&version))
 }

@@ -12,7 +12,7 @@ const unseenInterval = time.Second
 const quietTicks = 2
 
 // block notes why a sighting was not judged; object.mu is held.
-func (w *Waiter) block(s sighting, a admission) {
+func (w *Waiter) block(s *sighting, a admission) {
 	if !w.last.valid && (w.barrier.written || w.barrier.floor != "") {
 		b := w.isBlocked()
 		b.seen, b.store = s.version, !s.present()
@@ -111,11 +111,12 @@ func (s *source) tick() {
 	if i, ok := s.informer.(interface{ LastSyncResourceVersion() string }); ok {
 		listed = i.LastSyncResourceVersion()
 	}
+	stored, received := rank(version), rank(listed)
 	for _, o := range s.unseenObjects() {
 		o.mu.Lock()
 		for w := range o.all() {
-			if w.unseen() && w.barrier.order(version) == unknown {
-				w.tickUnordered(listed)
+			if w.unseen() && w.barrier.order(&stored) == unknown {
+				w.tickUnordered(&received)
 			}
 		}
 		o.look = true
@@ -127,7 +128,7 @@ func (s *source) tick() {
 // tickUnordered counts the floor as reached where versions can't be compared and
 // no delivery has come for two ticks, unless the informer itself is known to be
 // behind (listed is the version that it has received, not yet stored).
-func (w *Waiter) tickUnordered(listed string) {
+func (w *Waiter) tickUnordered(listed *ranked) {
 	if w.barrier.order(listed) == below {
 		w.blocked.quiet = 0
 		return
@@ -148,11 +149,11 @@ func (s *source) sweep() {
 // process does what sweep asked for.
 func (s *source) process(*worker) {
 	s.sweeping.Store(false)
-	version := s.version()
+	version := rank(s.version())
 	for _, o := range s.unseenObjects() {
 		o.mu.Lock()
 		for w := range o.all() {
-			if w.unseen() && w.barrier.order(version) >= at {
+			if w.unseen() && w.barrier.order(&version) >= at {
 				o.look = true
 				o.scheduleLocked()
 				break

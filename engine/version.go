@@ -37,3 +37,25 @@ func newerVersion(a, b string) string {
 	}
 	return a
 }
+
+// ranked is a version that is compared with many others. A comparison parses both,
+// and the waiters of an object mostly have the same floor: the last one is kept.
+type ranked struct {
+	version    string
+	comparable bool
+	other      string
+	order      order // relative to other
+	compared   bool
+}
+
+func rank(version string) ranked {
+	return ranked{version: version, comparable: comparableVersion(version)}
+}
+
+// to orders the version relative to other.
+func (r *ranked) to(other string) order {
+	if !r.compared || r.other != other {
+		r.other, r.order, r.compared = other, compareVersions(r.version, other), true
+	}
+	return r.order
+}

@@ -3,7 +3,7 @@ package engine
 // inView says how the barrier's presence counts where the informer shows only
 // some of the objects: one that isn't there may be one that doesn't match, so
 // its absence is no deletion. That another UID has its name still says it is gone.
-func (s *source) inView(p Presence, seen sighting) Presence {
+func (s *source) inView(p Presence, seen *sighting) Presence {
 	if !s.filtered || seen.present() {
 		return p
 	}
