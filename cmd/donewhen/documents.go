@@ -17,10 +17,13 @@ import (
 // donewhen, misspelt ones too.
 var documentLine = regexp.MustCompile(`(?im)^\s*(apiVersion["']?\s*:\s*["']?donewhen|kind["']?\s*:\s*["']?(predicat|bind))`)
 
+// suiteLine is documentLine for suites.
+var suiteLine = regexp.MustCompile(`(?im)^\s*kind["']?\s*:\s*["']?suit`)
+
 // readDocuments reads the files, and of the directories every .yaml and .yml file
-// that may hold a predicate or binding; testdata and what begins with a dot or an
+// that may hold a predicate or binding, or if asked a suite; testdata and what begins with a dot or an
 // underscore is left out. The source has no name: the files' names say it all.
-func readDocuments(paths []string) (predicates.Source, error) {
+func readDocuments(paths []string, suites bool) (predicates.Source, error) {
 	var source predicates.Source
 	var missing []error
 	add := func(path string, named bool) {
@@ -29,7 +32,7 @@ func readDocuments(paths []string) (predicates.Source, error) {
 		switch {
 		case err != nil:
 			missing = append(missing, fmt.Errorf("can't read %w", err))
-		case !named && !documentLine.Match(data):
+		case !named && !documentLine.Match(data) && !(suites && suiteLine.Match(data)):
 		case !slices.ContainsFunc(source.Files, func(f predicates.File) bool { return f.Name == name }):
 			source.Files = append(source.Files, predicates.File{Name: name, Data: data})
 		}

@@ -2,10 +2,12 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -13,6 +15,7 @@ import (
 
 	"github.com/donewhen/donewhen/predicates"
 	"github.com/donewhen/donewhen/predicates/schemas"
+	"github.com/donewhen/donewhen/predicates/suite"
 	"github.com/donewhen/donewhen/provisioner"
 )
 
@@ -21,6 +24,7 @@ type lintOptions struct {
 	schemas []string
 	strict  bool
 	alone   bool
+	gate    bool
 }
 
 func newLintCommand(s streams) *cobra.Command {
@@ -36,10 +40,16 @@ In a directory, every .yaml and .yml file with such a document counts, below it
 too; testdata and what begins with a dot or an underscore is left out. What suites
 say, donewhen test shows.
 
+With --gate it also does what donewhen-driver does before predicates come into
+force: what is bound to an operation must keep the operation's contract, and the
+suites in the files must pass. Exit code 0 then means that the driver would take
+the documents.
+
 Exit codes: 0 no errors · 2 errors, or something couldn't be read; with --strict,
 warnings too.`,
 		Example: `  donewhen lint predicates/
   donewhen lint --strict --schema crds/ predicates/
+  donewhen lint --gate predicates/
   donewhen lint -o json predicates/ | jq '.problems[].message'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -47,13 +57,15 @@ warnings too.`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return runLint(s, options, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runLint(cmd.Context(), s, options, args) },
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&options.outputs, "output", "o", nil, "`FORMAT` of the report: text or json; with =FILE it goes to a file (may be given more than once)")
 	flags.StringArrayVar(&options.schemas, "schema", nil, "`FILE|DIR` with CRDs or OpenAPI documents to check expressions against (may be given more than once)")
 	flags.BoolVar(&options.strict, "strict", false, "exit with 2 on warnings too")
 	flags.BoolVar(&options.alone, "alone", false, "load the documents by themselves, not on top of donewhen-driver's own")
+	flags.BoolVar(&options.gate, "gate", false, "run the gate too: the contracts of operations, and the suites in the files")
+	cmd.MarkFlagsMutuallyExclusive("alone", "gate")
 	return cmd
 }
 
@@ -64,7 +76,7 @@ type linted struct {
 	files                map[string]int // their order
 }
 
-func runLint(s streams, options lintOptions, paths []string) error {
+func runLint(ctx context.Context, s streams, options lintOptions, paths []string) error {
 	outputs, err := parseOutputs(options.outputs)
 	if err != nil {
 		return err
@@ -72,7 +84,7 @@ func runLint(s streams, options lintOptions, paths []string) error {
 	if slices.ContainsFunc(outputs, func(o output) bool { return o.format == formatJUnit }) {
 		return errors.New("lint has no junit output; there are text and json")
 	}
-	source, err := readDocuments(paths)
+	source, err := readDocuments(paths, options.gate)
 	if err != nil {
 		return err
 	}
@@ -84,7 +96,7 @@ func runLint(s streams, options lintOptions, paths []string) error {
 		}
 		loading = append(loading, predicates.WithSchemas(known))
 	}
-	report, err := lint(source, options.alone, loading...)
+	report, err := lint(ctx, source, options, loading...)
 	if err != nil {
 		return err
 	}
@@ -105,17 +117,18 @@ func runLint(s streams, options lintOptions, paths []string) error {
 
 // lint loads the source and returns what is said of it; the error is about the
 // program's own documents.
-func lint(source predicates.Source, alone bool, options ...predicates.LoaderOption) (*linted, error) {
+func lint(ctx context.Context, source predicates.Source, options lintOptions, loading ...predicates.LoaderOption) (*linted, error) {
 	var sources []predicates.Source
-	if !alone {
+	if !options.alone {
 		name, data := provisioner.Defaults()
 		sources = append(sources, predicates.Source{Name: "defaults", Files: []predicates.File{{Name: name, Data: data}}})
 	}
-	loader, err := predicates.NewLoader(provisioner.Operations(), options...)
+	loader, err := predicates.NewLoader(provisioner.Operations(), loading...)
 	if err != nil {
 		return nil, err
 	}
-	set, err := loader.Load(append(sources, source)...)
+	sources = append(sources, source)
+	set, err := loader.Load(sources...)
 	report := &linted{files: map[string]int{}}
 	for i, f := range source.Files {
 		report.files[f.Name] = i
@@ -128,6 +141,11 @@ func lint(source predicates.Source, alone bool, options ...predicates.LoaderOpti
 		return nil, err
 	default:
 		report.warnings = set.Warnings()
+		if options.gate {
+			if err := report.runGate(ctx, set, sources); err != nil {
+				return nil, err
+			}
+		}
 		for _, p := range set.Predicates() {
 			if origin, _ := set.Origin(p.ID().Name); origin.Source == source.Name {
 				report.predicates++
@@ -151,6 +169,22 @@ func lint(source predicates.Source, alone bool, options ...predicates.LoaderOpti
 
 // lintOperations is for those who write another program's predicates.
 const lintOperations = "donewhen lint knows donewhen-driver's operations only"
+
+// runGate adds what the gate says of the set.
+func (l *linted) runGate(ctx context.Context, set *predicates.Set, sources []predicates.Source) error {
+	gate, err := suite.NewGateOf(provisioner.Operations(), provisioner.Contracts(), suite.WithObjects(os.ReadFile))
+	if err != nil {
+		return err
+	}
+	for _, problem := range gate.Check(ctx, set, sources) {
+		if problem.Warning {
+			l.warnings = append(l.warnings, problem)
+		} else {
+			l.errors = append(l.errors, problem)
+		}
+	}
+	return nil
+}
 
 // all returns errors and warnings in the order of the text.
 func (l *linted) all() []predicates.Problem {

@@ -18,6 +18,17 @@ import (
 type Gate struct {
 	runner    *Runner
 	contracts []*Contract
+	beside    ReadFile // nil: none
+}
+
+// GateOption changes how a Gate works.
+type GateOption func(*Gate)
+
+// WithObjects reads what suites name as objects and their source doesn't have, for
+// who looks at a config before it is packed; each is warned about, for the config
+// as it stands doesn't come with it.
+func WithObjects(read ReadFile) GateOption {
+	return func(g *Gate) { g.beside = read }
 }
 
 // maxRefused is how many violated rows of one contract are reported: a predicate
@@ -27,7 +38,7 @@ const maxRefused = 8
 // NewGate returns the gate of a program with these operations and contracts. It is
 // an error if a contract is about no operation, or doesn't give the params that
 // the operation's callers give.
-func NewGate(operations []engine.Operation, contracts []*Contract) (*Gate, error) {
+func NewGate(operations []engine.Operation, contracts []*Contract, opts ...GateOption) (*Gate, error) {
 	for _, c := range contracts {
 		i := slices.IndexFunc(operations, func(o engine.Operation) bool { return o.Name == c.Operation })
 		if i < 0 {
@@ -41,16 +52,20 @@ func NewGate(operations []engine.Operation, contracts []*Contract) (*Gate, error
 			}
 		}
 	}
-	return &Gate{runner: NewRunner(operations), contracts: contracts}, nil
+	g := &Gate{runner: NewRunner(operations), contracts: contracts}
+	for _, opt := range opts {
+		opt(g)
+	}
+	return g, nil
 }
 
 // NewGateOf is NewGate with the contracts of a file system: see ParseContracts.
-func NewGateOf(operations []engine.Operation, contracts fs.FS) (*Gate, error) {
+func NewGateOf(operations []engine.Operation, contracts fs.FS, opts ...GateOption) (*Gate, error) {
 	parsed, err := ParseContracts(contracts)
 	if err != nil {
 		return nil, fmt.Errorf("load the contracts of the operations: %w", err)
 	}
-	return NewGate(operations, parsed)
+	return NewGate(operations, parsed, opts...)
 }
 
 // Check returns what keeps the set from coming into force, and warnings about what
@@ -99,7 +114,8 @@ func (g *Gate) keep(ctx context.Context, contract *Contract, binding *engine.Bin
 		}
 	}
 	if n := len(refused) - maxRefused; n > 0 {
-		more := places.problem(binding, "", fmt.Sprintf("%d more cases of contract %s are violated", n, contract.Name), "")
+		more := refused[maxRefused]
+		more.Message, more.Hint = fmt.Sprintf("%d more cases of contract %s are violated", n, contract.Name), ""
 		refused = append(refused[:maxRefused], more)
 	}
 	if len(unusual) > 0 {
@@ -195,8 +211,9 @@ func (g *Gate) suites(ctx context.Context, set *predicates.Set, sources []predic
 			if !suiteLine.Match(file.Data) {
 				continue
 			}
-			suites, err := Parse(file, readFrom(source.Name, files))
-			report := &Report{}
+			read := &reader{source: source.Name, files: files, beside: g.beside}
+			suites, err := Parse(file, read.file)
+			report := &Report{Problems: read.warnings(file.Name)} // after Parse has read
 			report.add(err)
 			for _, s := range suites {
 				for i, name := range s.Predicates {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -73,15 +74,37 @@ func rulePath(rule string) []any {
 	return []any{"spec", m[1], i}
 }
 
-// readFrom returns what reads the files that the suites of a source name.
-func readFrom(source string, files map[string]predicates.File) ReadFile {
-	return func(name string) ([]byte, error) {
-		f, ok := files[name]
-		if !ok {
-			return nil, fmt.Errorf("%s has no %s: write the object into the suite, or name an existing file: %w", source, name, fs.ErrNotExist)
-		}
+// reader reads the files that the suites of a source name.
+type reader struct {
+	source string
+	files  map[string]predicates.File
+	beside ReadFile
+	found  []string // that only beside has
+}
+
+func (r *reader) file(name string) ([]byte, error) {
+	if f, ok := r.files[name]; ok {
 		return f.Data, nil
 	}
+	if r.beside != nil {
+		data, err := r.beside(name)
+		if err == nil && !slices.Contains(r.found, name) {
+			r.found = append(r.found, name)
+		}
+		return data, err
+	}
+	return nil, fmt.Errorf("%s has no %s: write the object into the suite, or name an existing file: %w", r.source, name, fs.ErrNotExist)
+}
+
+// warnings names the files that don't come with the source.
+func (r *reader) warnings(suite string) []predicates.Problem {
+	if len(r.found) == 0 {
+		return nil
+	}
+	return []predicates.Problem{{
+		File: suite, Warning: true, Message: "these objects of suites come with no ConfigMap: " + strings.Join(r.found, ", "),
+		Hint: "write them into the suite if it is to go into one",
+	}}
 }
 
 // missing is a name in spec.predicates that the suite's source doesn't have.
