@@ -75,7 +75,7 @@ func (l *Loader) NewStore(defaults Source, opts ...StoreOption) (*Store, error) 
 	for _, opt := range opts {
 		opt(s)
 	}
-	set, _, err := s.load(nil)
+	set, _, err := s.load(s.sources, nil)
 	if err != nil {
 		return nil, err
 	}

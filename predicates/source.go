@@ -17,6 +17,8 @@ type File struct {
 	Name string
 	// Data is a stream of YAML documents.
 	Data []byte
+	// Binary says that Data is no text, but what a document may name: a module.
+	Binary bool `json:",omitempty"`
 }
 
 // Source is a place that documents come from. One without files is valid.
@@ -31,7 +33,7 @@ type Source struct {
 func (s Source) digest() string {
 	h := sha256.New()
 	for _, f := range s.Files {
-		fmt.Fprintf(h, "%d %d ", len(f.Name), len(f.Data))
+		fmt.Fprintf(h, "%d %d %t ", len(f.Name), len(f.Data), f.Binary)
 		h.Write([]byte(f.Name))
 		h.Write(f.Data)
 	}
@@ -115,6 +117,9 @@ func (e *entry) oneOf(value *string, path []any, words ...string) {
 func read(s Source, all *problems) []*entry {
 	var entries []*entry
 	for _, f := range s.Files {
+		if f.Binary {
+			continue
+		}
 		text := document.NewText(f.Data)
 		documents, findings := document.Read(text)
 		for _, found := range findings {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -12,7 +13,8 @@ import (
 
 // Report says what an update of a Store did.
 type Report struct {
-	// Source is the name of the source that changed.
+	// Source is the name of the source that changed; of several, with commas
+	// between them.
 	Source string
 	// Set is the set in force now.
 	Set *Set
@@ -24,6 +26,14 @@ type Report struct {
 	// Err is what keeps the sources from being loaded, a *LoadError; nil if all is
 	// well. Set is then the last good one.
 	Err error
+	// Sources identifies the content of all sources as they are now, good or bad,
+	// without the defaults.
+	Sources string
+	// Recalled says that Set is the last good one of the run before, which this
+	// update has brought into force because it was the first one and wrong.
+	Recalled bool
+	// LastGoodErr is why the last good set couldn't be saved, or recalled.
+	LastGoodErr error
 }
 
 // Gate looks at a set before it comes into force, with the sources that it was
@@ -70,6 +80,10 @@ type Store struct {
 	gate    Gate // nil: none
 	loader  *Loader
 
+	lastGood LastGood // nil: none
+	saved    string   // digest of what it has; mu
+	started  bool     // a first update has been loaded, or recalled; mu
+
 	mu      sync.Mutex // held while a change is loaded and reported
 	sources []Source   // as they are now, the defaults first
 	digests map[string]string
@@ -88,28 +102,38 @@ func NewStore(operations []engine.Operation, defaults Source, opts ...StoreOptio
 // Set returns the set in force. It never blocks and is never nil.
 func (s *Store) Set() *Set { return s.set.Load() }
 
-// Update gives a source new content; its place among the others stays, a new name
-// goes to the end. On error, a *LoadError, the set in force stays, and the content
-// is tried again with the next change of any source. Content that is the same as
-// before changes nothing and isn't reported; what was wrong with it is returned
-// again. The caller must not change the files' data afterwards.
-func (s *Store) Update(source Source) error {
-	if source.Name == "" {
-		return errors.New("update predicates: the source has no name")
+// Update gives sources new content, all of it in one load; the place of each among
+// the others stays, a new name goes to the end. On error, a *LoadError, the set in
+// force stays, and the content is tried again with the next change of any source.
+// Content that is the same as before changes nothing and isn't reported; what was
+// wrong with it is returned again. The caller must not change the files' data
+// afterwards.
+func (s *Store) Update(sources ...Source) error {
+	for _, source := range sources {
+		if source.Name == "" {
+			return errors.New("update predicates: the source has no name")
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := source.digest()
-	if old, ok := s.digests[source.Name]; ok && old == d {
+	var changed []string
+	for _, source := range sources {
+		d := source.digest()
+		if old, ok := s.digests[source.Name]; ok && old == d {
+			continue
+		}
+		changed = append(changed, source.Name)
+		s.digests[source.Name] = d
+		if i := s.index(source.Name); i >= 0 {
+			s.sources[i] = source
+		} else {
+			s.sources = append(s.sources, source)
+		}
+	}
+	if len(changed) == 0 {
 		return s.err
 	}
-	s.digests[source.Name] = d
-	if i := s.index(source.Name); i >= 0 {
-		s.sources[i] = source
-	} else {
-		s.sources = append(s.sources, source)
-	}
-	return s.reload(source.Name)
+	return s.reload(strings.Join(changed, ", "))
 }
 
 // Remove takes a source's documents away; its place among the others is kept. The
@@ -138,18 +162,29 @@ func (s *Store) index(name string) int {
 // reload loads all sources and puts the set in force if nothing is wrong.
 func (s *Store) reload(changed string) error {
 	before := s.set.Load()
-	set, warnings, err := s.load(before.compiled)
-	if s.err = err; err == nil {
+	set, warnings, err := s.load(s.sources, before.compiled)
+	report := Report{Source: changed, Warnings: warnings, Err: err, Sources: digestOf(s.sources[1:])}
+	switch s.err = err; {
+	case err == nil:
 		s.set.Store(set)
+		report.LastGoodErr = s.save()
+	case !s.started && s.lastGood != nil:
+		var recalled *Set
+		if recalled, report.LastGoodErr = s.recall(); recalled != nil {
+			s.set.Store(recalled)
+			report.Recalled = true
+		}
 	}
-	now := s.set.Load()
-	s.observe(Report{Source: changed, Set: now, Changed: now.digest != before.digest, Warnings: warnings, Err: err})
+	s.started = true
+	report.Set = s.set.Load()
+	report.Changed = report.Set.digest != before.digest
+	s.observe(report)
 	return err
 }
 
-// load makes the set of all sources and has the gate look at it.
-func (s *Store) load(compiled map[string]*Predicate) (*Set, []Problem, error) {
-	set, err := s.loader.load(s.sources, compiled)
+// load makes the set of sources and has the gate look at it.
+func (s *Store) load(sources []Source, compiled map[string]*Predicate) (*Set, []Problem, error) {
+	set, err := s.loader.load(sources, compiled)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -158,14 +193,14 @@ func (s *Store) load(compiled map[string]*Predicate) (*Set, []Problem, error) {
 		return set, warnings, nil
 	}
 	refused := &problems{}
-	for _, p := range s.gate(set, slices.Clone(s.sources)) {
+	for _, p := range s.gate(set, slices.Clone(sources)) {
 		if p.Warning {
 			warnings = append(warnings, p)
 			continue
 		}
 		refused.add(p)
 	}
-	if err, ok := errors.AsType[*LoadError](refused.err(s.sources)); ok {
+	if err, ok := errors.AsType[*LoadError](refused.err(sources)); ok {
 		err.Refused = true
 		return nil, nil, err
 	}

@@ -52,6 +52,9 @@ func render(s predicates.Source) string {
 	text := s.Name + ":"
 	for _, f := range s.Files {
 		text += fmt.Sprintf(" %s=%s", f.Name, f.Data)
+		if f.Binary {
+			text += "(binary)"
+		}
 	}
 	return text
 }
@@ -78,7 +81,8 @@ func TestConfigMapThroughItsLife(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	delivered := run(t, source.NewConfigMap(client, namespace, name))
+	watched := source.NewConfigMap(client, namespace, name)
+	delivered := run(t, watched)
 	expect(t, delivered, "") // not there: nothing in it
 
 	must(maps.Create(t.Context(), configMap(name, map[string]string{"b.yaml": "2", "a": "1"}), metav1.CreateOptions{}))
@@ -94,8 +98,22 @@ func TestConfigMapThroughItsLife(t *testing.T) {
 	must(maps.Update(t.Context(), configMap(name, map[string]string{"a": "3"}), metav1.UpdateOptions{}))
 	expect(t, delivered, " a=3") // and nothing for the two before
 
+	module := configMap(name, map[string]string{"a": "3"})
+	module.BinaryData = map[string][]byte{"m.wasm": []byte("m")}
+	must(maps.Update(t.Context(), module, metav1.UpdateOptions{}))
+	expect(t, delivered, " a=3 m.wasm=m(binary)")
+	module.BinaryData["m.wasm"] = []byte("n")
+	must(maps.Update(t.Context(), module, metav1.UpdateOptions{}))
+	expect(t, delivered, " a=3 m.wasm=n(binary)")
+	if ref := watched.Reference(); ref == nil || ref.Name != name || ref.Kind != "ConfigMap" {
+		t.Errorf("reference %v", ref)
+	}
+
 	must(nil, maps.Delete(t.Context(), name, metav1.DeleteOptions{}))
 	expect(t, delivered, "")
+	if ref := watched.Reference(); ref != nil {
+		t.Errorf("reference %v of a deleted one", ref)
+	}
 
 	must(maps.Create(t.Context(), configMap(name, map[string]string{"c": "4"}), metav1.CreateOptions{}))
 	expect(t, delivered, " c=4")

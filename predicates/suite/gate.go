@@ -208,7 +208,7 @@ func (g *Gate) suites(ctx context.Context, set *predicates.Set, sources []predic
 			problems = append(problems, p)
 		}
 		for _, file := range source.Files {
-			if !suiteLine.Match(file.Data) {
+			if file.Binary || !suiteLine.Match(file.Data) {
 				continue
 			}
 			read := &reader{source: source.Name, files: files, beside: g.beside}

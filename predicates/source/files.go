@@ -1,0 +1,202 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/donewhen/donewhen/predicates"
+)
+
+// Files is a directory or a file as a source.
+type Files struct {
+	options
+	name string
+	// dirs are to watch, those that are there; matters tells which paths in them are
+	// a reason to read.
+	dirs    func() []string
+	matters func(path string) bool
+	read    func() ([]predicates.File, error)
+}
+
+// NewDirectory returns the source of a directory, which need not exist: a
+// ConfigMap or Secret as the kubelet mounts it, whose change is seen whole or not
+// at all, or a plain one. Every file in it and below counts, except those whose
+// name begins with a dot or ends with a tilde; WebAssembly modules are binary
+// files. Symbolic links to files are followed.
+func NewDirectory(path string, opts ...Option) *Files {
+	path = filepath.Clean(path)
+	name := "directory " + path
+	return &Files{
+		options: newOptions(name, opts), name: name,
+		dirs:    func() []string { return directories(path) },
+		matters: func(at string) bool { return at == path || strings.HasPrefix(at, path+string(filepath.Separator)) },
+		read:    func() ([]predicates.File, error) { return readMounted(path) },
+	}
+}
+
+// NewFile returns the source of one file, which need not exist.
+func NewFile(path string, opts ...Option) *Files {
+	path = filepath.Clean(path)
+	name := "file " + path
+	return &Files{
+		options: newOptions(name, opts), name: name,
+		dirs: func() []string { return []string{filepath.Dir(path)} },
+		// Where the kubelet has mounted it, only the link beside it changes.
+		matters: func(at string) bool { return at == path || strings.HasPrefix(filepath.Base(at), "..") },
+		read: func() ([]predicates.File, error) {
+			data, err := readBounded(path, maxFile)
+			if errors.Is(err, fs.ErrNotExist) || err != nil {
+				return nil, ignoreMissing(err)
+			}
+			return []predicates.File{fileOf(filepath.Base(path), data)}, nil
+		},
+	}
+}
+
+// Name returns the name of the sources that Run delivers: "directory PATH" or
+// "file PATH".
+func (f *Files) Name() string { return f.name }
+
+// Run watches the files until ctx ends, and then returns nil. It delivers them at
+// once, and again after each change of their names or content, from one goroutine;
+// a burst of changes is delivered as one. What doesn't exist, or no longer, is a
+// source without files. What can't be read is reported and leaves the last
+// delivery as it is. Changes are seen by the file system's events, and by reading
+// once a minute.
+func (f *Files) Run(ctx context.Context, deliver func(predicates.Source)) error {
+	watching, err := f.watch(f.dirs(), f.matters)
+	if err != nil {
+		f.onError(ctx, fmt.Errorf("watch %s, which is only read once in %s now: %w", f.name, f.poll, err))
+		watching = noWatcher{}
+	}
+	defer watching.close()
+	var last []predicates.File
+	failed := ""
+	for first := true; ; {
+		// Before the reading: what comes after it is then seen.
+		watching.follow(f.dirs())
+		files, err := f.read()
+		switch {
+		case err != nil:
+			if err := fmt.Errorf("read %s: %w", f.name, err); err.Error() != failed {
+				failed = err.Error()
+				f.onError(ctx, err)
+			}
+		case first || !reflect.DeepEqual(files, last):
+			first, failed, last = false, "", files
+			deliver(predicates.Source{Name: f.name, Files: files})
+		default:
+			failed = ""
+		}
+		poll := f.clock.NewTimer(f.poll)
+		select {
+		case <-ctx.Done():
+			poll.Stop()
+			return nil
+		case <-poll.C():
+			continue
+		case <-watching.changed():
+			poll.Stop()
+		}
+		if !f.settle(ctx, watching.changed()) {
+			return nil
+		}
+	}
+}
+
+// dataLink is the link by which the kubelet swaps the content of a mounted volume.
+const dataLink = "..data"
+
+// readMounted reads a directory; of one that the kubelet mounts, one state of it.
+func readMounted(dir string) ([]predicates.File, error) {
+	const tries = 10 // of a directory that is swapped while it is read
+	for try := 1; ; try++ {
+		root := dir
+		link, err := os.Readlink(filepath.Join(dir, dataLink))
+		if err == nil {
+			root = filepath.Join(dir, link)
+		}
+		files, err := readTree(root)
+		now, _ := os.Readlink(filepath.Join(dir, dataLink))
+		if now == link || try == tries {
+			return files, err
+		}
+	}
+}
+
+func readTree(root string) ([]predicates.File, error) {
+	var files []predicates.File
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			if path == root {
+				return ignoreMissing(err)
+			}
+			return err
+		}
+		if path != root && hidden(entry.Name()) {
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		// A link may lead to a directory, which is left out: it could lead back here.
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			return err
+		}
+		data, err := readBounded(path, maxFile)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		files, err = bounded(files, fileOf(filepath.ToSlash(name), data))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return files, nil
+}
+
+// directories returns what to watch for changes of a directory: its parent, by
+// which it comes and goes, and itself with those below it.
+func directories(dir string) []string {
+	all := []string{filepath.Dir(dir)}
+	if _, err := os.Readlink(filepath.Join(dir, dataLink)); err == nil {
+		return append(all, dir)
+	}
+	// What can't be read is reported by who reads it.
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil || !entry.IsDir():
+			return nil
+		case path != dir && hidden(entry.Name()):
+			return fs.SkipDir
+		}
+		all = append(all, path)
+		return nil
+	})
+	return all
+}
+
+func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") }
+
+func fileOf(name string, data []byte) predicates.File {
+	return predicates.File{Name: name, Data: data, Binary: bytes.HasPrefix(data, []byte("\x00asm"))}
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

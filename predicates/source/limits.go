@@ -1,0 +1,49 @@
+package source
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/donewhen/donewhen/predicates"
+)
+
+// Bounds of what a source delivers. A ConfigMap is smaller by itself (1 MiB); in
+// files there may be modules.
+const (
+	maxFile  = 16 << 20 // bytes
+	maxTotal = 64 << 20
+	maxFiles = 1000
+)
+
+// readBounded reads a file of at most so many bytes.
+func readBounded(path string, limit int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > limit {
+		return nil, fmt.Errorf("%s has more than %d MiB", path, limit>>20)
+	}
+	return data, nil
+}
+
+// bounded adds a file to a source's, unless that is too much.
+func bounded(files []predicates.File, file predicates.File) ([]predicates.File, error) {
+	total := len(file.Data)
+	for _, f := range files {
+		total += len(f.Data)
+	}
+	switch {
+	case len(files) == maxFiles:
+		return nil, fmt.Errorf("more than %d files", maxFiles)
+	case total > maxTotal:
+		return nil, fmt.Errorf("more than %d MiB in all", maxTotal>>20)
+	}
+	return append(files, file), nil
+}
