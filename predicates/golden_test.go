@@ -47,7 +47,7 @@ func fileSource(t testing.TB, name string, paths ...string) Source {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Files = append(s.Files, File{filepath.Base(p), data})
+		s.Files = append(s.Files, File{Name: filepath.Base(p), Data: data})
 	}
 	return s
 }
