@@ -25,8 +25,9 @@ const interruptEvery = 100
 // Compiler holds what all environments share. It is immutable and safe for
 // concurrent use; making one takes some milliseconds.
 type Compiler struct {
-	base     *cel.Env
-	checkers *checkers
+	base       *cel.Env
+	checkers   *checkers
+	explaining explaining
 }
 
 // NewCompiler builds the shared base environment: the functions and settings of

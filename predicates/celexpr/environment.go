@@ -26,7 +26,10 @@ type Param struct {
 // Option changes how NewEnvironment works.
 type Option func(*options)
 
-type options struct{ compiler *Compiler }
+type options struct {
+	compiler  *Compiler
+	redaction redaction
+}
 
 // WithCompiler makes NewEnvironment share a compiler's base environment rather
 // than build one of its own. Give it whenever there is more than one environment.
@@ -43,6 +46,8 @@ type Environment struct {
 	// slots says where a dotted root's value is, by its whole name.
 	slots map[string]slot
 	pool  sync.Pool
+
+	redaction redaction
 }
 
 type paramDecl struct {
@@ -84,9 +89,10 @@ func NewEnvironment(params []Param, opts ...Option) (*Environment, error) {
 		o.compiler = c
 	}
 	e := &Environment{
-		compiler: o.compiler,
-		params:   make([]paramDecl, 0, len(params)),
-		slots:    make(map[string]slot, len(params)),
+		compiler:  o.compiler,
+		redaction: o.redaction,
+		params:    make([]paramDecl, 0, len(params)),
+		slots:     make(map[string]slot, len(params)),
 	}
 	e.pool.New = func() any { return &Evaluation{} }
 	for _, p := range params {

@@ -21,6 +21,8 @@ type Program struct {
 	celType  *cel.Type
 	bounded  bool // whether it runs within limits
 
+	explain explanation
+
 	// plan is the executable form, made when the program first runs. A cost limit
 	// is part of it: planMu guards the making, and remaking for another limit.
 	plan   atomic.Pointer[plan]
