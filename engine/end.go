@@ -151,14 +151,22 @@ func (w *Waiter) describe(by *worker) Verdict {
 
 // explanation says in one text what a pending verdict says.
 func explanation(v Verdict) string {
-	if len(v.Missing) == 0 {
-		return v.Message
+	text := v.Message
+	switch missing := strings.Join(v.Missing, ", "); {
+	case missing == "" || strings.Contains(text, missing):
+	case text == "":
+		text = "missing " + missing
+	default:
+		text += " (missing " + missing + ")"
 	}
-	missing := "missing " + strings.Join(v.Missing, ", ")
-	if v.Message == "" || strings.Contains(v.Message, missing) {
-		return missing
+	switch {
+	case v.Explanation == "":
+	case text == "":
+		text = v.Explanation
+	default:
+		text += "; " + v.Explanation
 	}
-	return v.Message + " (" + missing + ")"
+	return text
 }
 
 // endAll ends every waiter of the object with the cause.

@@ -93,14 +93,18 @@ func (p PredicateID) String() string {
 // a gRPC code other than OK. The texts of a Pending verdict may be empty until
 // Judge.Describe fills them in.
 type Verdict struct {
-	Decision  Decision
-	Cause     Cause
-	Code      codes.Code
-	Reason    string
-	Message   string
-	Missing   []string // what data was missing, when nothing else decided
-	Rule      string   // the rule that decided, for example "failed[1]"; empty if a policy did
-	Predicate PredicateID
+	Decision Decision
+	Cause    Cause
+	Code     codes.Code
+	Reason   string
+	Message  string
+	Missing  []string // what data was missing, when nothing else decided
+	// Explanation says what of a pending verdict was still false, with values; only
+	// Judge.Describe fills it in. Message is what the predicate's author says, this
+	// what its expressions say.
+	Explanation string
+	Rule        string // the rule that decided, for example "failed[1]"; empty if a policy did
+	Predicate   PredicateID
 }
 
 // Decisive reports whether the verdict ends a wait.

@@ -14,6 +14,7 @@ import (
 	"github.com/donewhen/donewhen/predicates/celexpr"
 	"github.com/donewhen/donewhen/predicates/internal/document"
 	"github.com/donewhen/donewhen/predicates/internal/judge"
+	"github.com/donewhen/donewhen/predicates/internal/redact"
 	"github.com/donewhen/donewhen/predicates/v1alpha1"
 )
 
@@ -25,6 +26,7 @@ var reasonForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
 type builder struct {
 	*entry
 	compiler    *celexpr.Compiler
+	redaction   *redact.Policy
 	spec        *v1alpha1.PredicateSpec
 	environment *celexpr.Environment
 	// undeclared are params with a problem of their own: what expressions make of
@@ -37,9 +39,9 @@ type builder struct {
 // build checks and compiles the entry's predicate. If the cache holds one of the
 // same content, that is returned instead. The predicate is only good if no
 // problem was reported.
-func build(e *entry, compiler *celexpr.Compiler, cache map[string]*Predicate) *Predicate {
+func build(e *entry, compiler *celexpr.Compiler, redaction *redact.Policy, cache map[string]*Predicate) *Predicate {
 	before := len(e.problems.list) + e.problems.dropped
-	b := builder{entry: e, compiler: compiler, spec: &e.predicate.Spec}
+	b := builder{entry: e, compiler: compiler, redaction: redaction, spec: &e.predicate.Spec}
 	b.name()
 	resources := b.match()
 	params := declare(e, b.spec.Params)

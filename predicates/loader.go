@@ -8,6 +8,7 @@ import (
 
 	"github.com/donewhen/donewhen/engine"
 	"github.com/donewhen/donewhen/predicates/celexpr"
+	"github.com/donewhen/donewhen/predicates/internal/redact"
 	"github.com/donewhen/donewhen/predicates/schemas"
 )
 
@@ -25,6 +26,8 @@ type Loader struct {
 	compiler   *celexpr.Compiler
 	schemas    []Schemas
 	strict     bool
+	redact     []string
+	redaction  *redact.Policy
 }
 
 // LoaderOption changes how a Loader works.
@@ -41,8 +44,16 @@ func WithSchemas(places ...Schemas) LoaderOption {
 // Strict makes what would be a warning an error.
 func Strict() LoaderOption { return func(l *Loader) { l.strict = true } }
 
+// WithRedact hides further fields of objects in messages and explanations, beside
+// what Secrets have and keys that look like passwords and tokens. A path is written
+// as in expressions: spec.auth.pin, spec.users[*].pin, spec.settings.*.value,
+// metadata.annotations['example.com/pin'].
+func WithRedact(paths ...string) LoaderOption {
+	return func(l *Loader) { l.redact = append(l.redact, paths...) }
+}
+
 // NewLoader returns a loader for the operations that bindings may name. The error
-// says which operation is declared wrongly.
+// says which operation is declared wrongly, or which path to redact.
 func NewLoader(operations []engine.Operation, opts ...LoaderOption) (*Loader, error) {
 	byName, err := operationsByName(operations)
 	if err != nil {
@@ -55,6 +66,9 @@ func NewLoader(operations []engine.Operation, opts ...LoaderOption) (*Loader, er
 	l := &Loader{operations: byName, compiler: compiler}
 	for _, opt := range opts {
 		opt(l)
+	}
+	if l.redaction, err = redact.New(l.redact...); err != nil {
+		return nil, err
 	}
 	return l, nil
 }

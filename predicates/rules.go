@@ -27,10 +27,15 @@ const (
 // expressions checks and compiles variables and rules.
 func (b *builder) expressions(spec *judge.Spec, params []param) {
 	declared := make([]celexpr.Param, len(params))
+	var sensitive []string
 	for i, p := range params {
 		declared[i] = celexpr.Param{Name: p.Name, Type: p.Type}
+		if p.Sensitive {
+			sensitive = append(sensitive, p.Name)
+		}
 	}
-	environment, err := celexpr.NewEnvironment(declared, celexpr.WithCompiler(b.compiler))
+	environment, err := celexpr.NewEnvironment(declared, celexpr.WithCompiler(b.compiler),
+		celexpr.WithRedaction(b.redaction, sensitive...))
 	if err != nil {
 		b.at([]any{"spec", "params"}, "", "%v", err)
 		return

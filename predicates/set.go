@@ -82,7 +82,7 @@ func (l *Loader) load(sources []Source, cache map[string]*Predicate) (*Set, erro
 				bindings[key] = e
 				continue
 			}
-			p := build(e, l.compiler, cache)
+			p := build(e, l.compiler, l.redaction, cache)
 			if p != nil {
 				e.warnAll(p.warnings)
 			}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
 	"github.com/donewhen/donewhen/engine"
@@ -109,9 +108,7 @@ func (b *bound) run(ctx context.Context, o engine.Observation, describe bool) (j
 	if b.err != nil {
 		return engine.Judgement{Verdict: b.broken(engine.ReasonEvaluationError, "", b.err.Error())}
 	}
-	object, err := celexpr.JSONForm(o.Object, schema.GroupVersionKind{
-		Group: o.Ref.Resource.Group, Version: o.Ref.Resource.Version, Kind: b.spec.Kind,
-	})
+	object, err := celexpr.JSONForm(o.Object, b.groupVersionKind(o))
 	if err != nil {
 		return engine.Judgement{Verdict: b.broken(engine.ReasonEvaluationError, "", err.Error())}
 	}

@@ -153,6 +153,7 @@ func (p *pass) describePending(v *engine.Verdict, object map[string]any, termina
 		break
 	}
 	v.Missing = p.missing
+	v.Explanation = p.explain()
 	if terminating {
 		if v.Reason == "" {
 			v.Reason = engine.ReasonObjectTerminating

@@ -1,8 +1,6 @@
 package judge
 
 import (
-	"slices"
-
 	"google.golang.org/grpc/codes"
 
 	"github.com/donewhen/donewhen/engine"
@@ -44,7 +42,7 @@ func (p *pass) judge() engine.Verdict {
 		if p.failure.Kind == celexpr.LimitExceeded {
 			reason = engine.ReasonLimitExceeded
 		}
-		v := p.broken(reason, p.failedRule, p.failure.Error())
+		v := p.broken(reason, p.failedRule, p.says(p.failure))
 		if v.Decision == engine.Pending {
 			v.Missing = p.missing
 		}
@@ -82,9 +80,7 @@ func (p *pass) holds(rule *Rule) bool {
 	}
 	if err.Kind == celexpr.MissingData {
 		if p.describe {
-			if text := err.Missing(p.ev); !slices.Contains(p.missing, text) {
-				p.missing = append(p.missing, text)
-			}
+			p.note(err)
 		}
 		return false
 	}
@@ -110,22 +106,19 @@ func (p *pass) decided(rule *Rule, d engine.Decision) engine.Verdict {
 	return v
 }
 
-// message is the rule's text; what can't be evaluated or is empty falls back to
-// the static one. So do reasons and codes.
+// message is the rule's text; what can't be evaluated, is empty or must not be
+// shown falls back to the static one. So do reasons, and codes that can't be
+// evaluated: they show no values.
 func (p *pass) message(rule *Rule) string {
-	if rule.MessageExpression != nil {
-		if s, err := rule.MessageExpression.Text(p.ev); err == nil && s != "" {
-			return s
-		}
+	if s := p.text(rule.MessageExpression); s != "" {
+		return s
 	}
 	return rule.Message
 }
 
 func (p *pass) reason(rule *Rule) string {
-	if rule.ReasonExpression != nil {
-		if s, err := rule.ReasonExpression.Text(p.ev); err == nil && isReason(s) {
-			return s
-		}
+	if s := p.text(rule.ReasonExpression); isReason(s) {
+		return s
 	}
 	return rule.Reason
 }
