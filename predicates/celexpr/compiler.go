@@ -11,6 +11,8 @@ import (
 	"github.com/google/cel-go/ext"
 	"github.com/google/cel-go/interpreter"
 	"k8s.io/apiserver/pkg/cel/library"
+
+	"github.com/donewhen/donewhen/predicates/internal/jsonform"
 )
 
 // Limits of an expression's form.
@@ -28,6 +30,11 @@ type Compiler struct {
 	base       *cel.Env
 	checkers   *checkers
 	explaining explaining
+	// plans are how the types of typed objects look in JSON.
+	plans      *jsonform.Plans
+	conditions *conditionPaths
+	// unfused: every expression is run by cel-go. Tests compare the two.
+	unfused bool
 }
 
 // NewCompiler builds the shared base environment: the functions and settings of
@@ -62,7 +69,7 @@ func NewCompiler() (*Compiler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build the CEL environment: %w", err)
 	}
-	return &Compiler{base: base, checkers: checkers}, nil
+	return &Compiler{base: base, checkers: checkers, plans: jsonform.NewPlans(), conditions: newConditionPaths()}, nil
 }
 
 // noNode is the node id of errors that belong to no node.

@@ -8,6 +8,8 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+
+	"github.com/donewhen/donewhen/predicates/internal/jsonform"
 )
 
 // condition(object, 'Ready') has a type of its own, so that a misspelt field is a
@@ -84,9 +86,8 @@ func isTrueFunction() cel.EnvOption {
 
 // findCondition reads the first condition of the type. What is missing or of
 // another type reads as absent.
-func findCondition(object ref.Val, typ string) condition {
+func findCondition(root any, typ string) condition {
 	c := condition{status: statusUnknown, current: true}
-	root := any(object)
 	generation, _ := integer(child(child(root, "metadata"), "generation"))
 	status := child(root, "status")
 	if seen, ok := integer(child(status, "observedGeneration")); ok && seen < generation {
@@ -113,12 +114,88 @@ func findCondition(object ref.Val, typ string) condition {
 	return c
 }
 
+// condition is condition(object, type) of the evaluation's object.
+func (ev *Evaluation) condition(typ string) condition {
+	if ev.typed {
+		return ev.env.compiler.conditions.find(ev.root.v, typ)
+	}
+	return findCondition(ev.object, typ)
+}
+
+// conditionPaths are what findCondition reads, for typed objects.
+type conditionPaths struct{ generation, seen, list, typ, status, reason, message, listSeen *jsonform.Path }
+
+func newConditionPaths() *conditionPaths {
+	return &conditionPaths{
+		generation: jsonform.NewPath("metadata", "generation"), seen: jsonform.NewPath("status", "observedGeneration"),
+		list: jsonform.NewPath("status", "conditions"), typ: jsonform.NewPath("type"), status: jsonform.NewPath("status"),
+		reason: jsonform.NewPath("reason"), message: jsonform.NewPath("message"), listSeen: jsonform.NewPath("observedGeneration"),
+	}
+}
+
+// find does what findCondition does, without CEL values.
+func (p *conditionPaths) find(object jsonform.Value, typ string) condition {
+	c := condition{status: statusUnknown, current: true}
+	generation, _ := number(p.generation, object)
+	if seen, ok := number(p.seen, object); ok && seen < generation {
+		c.current = false
+	}
+	list, missing := p.list.Find(object)
+	if missing >= 0 || list.Kind() != jsonform.List {
+		return c
+	}
+	for i := range list.Len() {
+		entry := list.Index(i)
+		if words(p.typ, entry) != typ {
+			continue
+		}
+		c.present = true
+		if s := words(p.status, entry); s != "" {
+			c.status = s
+		}
+		c.reason, c.message = words(p.reason, entry), words(p.message, entry)
+		if seen, ok := number(p.listSeen, entry); ok {
+			c.observedGeneration = seen
+			if seen < generation {
+				c.current = false
+			}
+		}
+		break
+	}
+	return c
+}
+
+// number and words return what is at a path, if it is a number or text.
+func number(p *jsonform.Path, of jsonform.Value) (int64, bool) {
+	v, missing := p.Find(of)
+	if missing >= 0 {
+		return 0, false
+	}
+	if v.Kind() == jsonform.Double {
+		return toInt(v.Double())
+	}
+	return v.Int(), v.Kind() == jsonform.Int
+}
+
+func words(p *jsonform.Path, of jsonform.Value) string {
+	v, missing := p.Find(of)
+	if missing >= 0 {
+		return ""
+	}
+	return v.Text()
+}
+
 // child returns the value of a key of a JSON object, given as a Go map or a CEL
 // value, or nil.
 func child(v any, key string) any {
 	switch m := v.(type) {
 	case map[string]any:
 		return m[key]
+	case *typedMap:
+		if found := m.v.Field(key); found.Kind() != jsonform.Absent {
+			return viewed(m.adapter, found)
+		}
+		return nil
 	case traits.Mapper:
 		if native, ok := m.Value().(map[string]any); ok {
 			return native[key]

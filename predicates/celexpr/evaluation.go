@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Limits bound one evaluation, in the programs that need it.
@@ -53,17 +55,48 @@ type Evaluation struct {
 	cancel context.CancelFunc // non-nil once the deadline runs
 	limits Limits
 	spent  uint64
-	object any
 	params *Params
 	memo   []any // of variables: nil, or the value, or a *types.Err
+
+	// object is in JSON form; root is a typed object's view instead.
+	object map[string]any
+	typed  bool
+	root   typedMap
+	// locals are the elements that the loops of a fused program are at.
+	locals [maxNesting]fusedValue
+	looped bool // whether there were any
 }
 
 // Evaluation begins an evaluation on an object in JSON form (maps, slices,
 // strings, int64, float64, bool, nil), which is used as it is and must not change
 // meanwhile. params must come from this environment's BindParams.
 func (e *Environment) Evaluation(ctx context.Context, object map[string]any, params *Params, limits Limits) *Evaluation {
+	ev := e.evaluation(ctx, params, limits)
+	ev.object = object
+	return ev
+}
+
+// EvaluationOf begins an evaluation on an API object as expressions see it: as the
+// API server would send it. An unstructured object's map is used as it is; a typed
+// object is read where it is, and meta gives it the apiVersion and kind that
+// informers leave out. Neither may change meanwhile. An object that is nil, or isn't
+// a map in JSON, is an error.
+func (e *Environment) EvaluationOf(ctx context.Context, object metav1.Object, meta *metav1.TypeMeta, params *Params, limits Limits) (*Evaluation, error) {
+	if u, ok := object.(*unstructured.Unstructured); ok && u != nil {
+		return e.Evaluation(ctx, u.Object, params, limits), nil
+	}
+	v, err := viewOf(e.compiler.plans, object, meta)
+	if err != nil {
+		return nil, err
+	}
+	ev := e.evaluation(ctx, params, limits)
+	ev.typed, ev.root = true, typedMap{v: v, adapter: e.compiler.base.CELTypeAdapter()}
+	return ev, nil
+}
+
+func (e *Environment) evaluation(ctx context.Context, params *Params, limits Limits) *Evaluation {
 	ev := e.pool.Get().(*Evaluation)
-	ev.env, ev.ctx, ev.limits, ev.object, ev.params = e, ctx, limits, object, params
+	ev.env, ev.ctx, ev.limits, ev.params = e, ctx, limits, params
 	if cap(ev.memo) < len(e.variables) {
 		ev.memo = make([]any, len(e.variables))
 	}
@@ -77,9 +110,15 @@ func (ev *Evaluation) Close() {
 	if ev.cancel != nil {
 		ev.cancel()
 	}
+	env := ev.env
 	clear(ev.memo)
-	env, memo := ev.env, ev.memo
-	*ev = Evaluation{memo: memo}
+	ev.env, ev.ctx, ev.cancel, ev.spent, ev.params, ev.object = nil, nil, nil, 0, nil, nil
+	if ev.typed {
+		ev.typed, ev.root = false, typedMap{}
+	}
+	if ev.looped {
+		ev.looped, ev.locals = false, [maxNesting]fusedValue{}
+	}
 	env.pool.Put(ev)
 }
 
@@ -91,6 +130,9 @@ type activation Evaluation
 func (a *activation) ResolveName(name string) (any, bool) {
 	ev := (*Evaluation)(a)
 	if name == rootObject {
+		if ev.typed {
+			return &ev.root, true
+		}
 		return ev.object, true
 	}
 	s, ok := ev.env.slots[name]
@@ -100,21 +142,23 @@ func (a *activation) ResolveName(name string) (any, bool) {
 	if s.kind == slotParam {
 		return ev.params.values[s.index], true
 	}
-	if v := ev.memo[s.index]; v != nil {
-		return v, true
-	}
-	v := ev.variable(s.index)
-	ev.memo[s.index] = v
-	return v, true
+	return ev.variable(s.index), true
 }
 
 // Parent implements cel.Activation: there is none.
 func (a *activation) Parent() cel.Activation { return nil }
 
-// variable evaluates a variable. What it can't evaluate is an error value, which
-// then is the outcome of every expression that needs the variable.
+// variable returns a variable's value, which is evaluated when it is first needed.
+// What can't be evaluated is an error value, which then is the outcome of every
+// expression that needs the variable.
 func (ev *Evaluation) variable(index int) any {
-	v := ev.env.variables[index]
+	if ev.memo[index] == nil {
+		ev.memo[index] = ev.evaluated(ev.env.variables[index])
+	}
+	return ev.memo[index]
+}
+
+func (ev *Evaluation) evaluated(v variable) any {
 	if v.program == nil {
 		return types.NewErrWithNodeID(noNode, "%s.%s didn't compile", rootVariables, v.name)
 	}

@@ -212,4 +212,13 @@ func (e *Error) Place(ev *Evaluation) string {
 }
 
 // json returns the object in JSON form.
-func (ev *Evaluation) json() any { return ev.object }
+func (ev *Evaluation) json() any {
+	if !ev.typed {
+		return ev.object
+	}
+	object, err := ev.root.v.Any()
+	if err != nil {
+		return nil // then the expressions that read it say so
+	}
+	return object
+}

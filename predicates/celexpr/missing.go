@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types/ref"
+
+	"github.com/donewhen/donewhen/predicates/internal/jsonform"
 )
 
 // Missing says what was missing, by its path where that can be had:
@@ -99,7 +101,10 @@ func constant(e ast.Expr) any {
 // object, or else by its key.
 func (c chain) firstMissing(ev *Evaluation, key string) int {
 	if c.root == rootObject {
-		v := ev.object
+		var v any = ev.object
+		if ev.typed {
+			v = ev.root.v
+		}
 		for i, p := range c.parts {
 			next, ok := step(v, p.value)
 			if !ok {
@@ -118,6 +123,9 @@ func (c chain) firstMissing(ev *Evaluation, key string) int {
 
 // step selects a part of a value in JSON form.
 func step(v, selector any) (any, bool) {
+	if view, ok := v.(jsonform.Value); ok {
+		return stepView(view, selector)
+	}
 	switch s := selector.(type) {
 	case string:
 		m, ok := v.(map[string]any)
@@ -134,6 +142,17 @@ func step(v, selector any) (any, bool) {
 		return l[s], true
 	}
 	return nil, false
+}
+
+func stepView(v jsonform.Value, selector any) (any, bool) {
+	var next jsonform.Value
+	switch s := selector.(type) {
+	case string:
+		next = v.Field(s)
+	case int64:
+		next = v.Index(int(s))
+	}
+	return next, next.Kind() != jsonform.Absent
 }
 
 // upTo writes the path as far as the part of that number.

@@ -27,7 +27,12 @@ type Program struct {
 	// is part of it: planMu guards the making, and remaking for another limit.
 	plan   atomic.Pointer[plan]
 	planMu sync.Mutex
+	// fused is the form that needs no cel-go, made when the program first runs.
+	fused atomic.Pointer[fused]
 }
+
+// fused holds a program's fused form, nil if it has none.
+type fused struct{ test test }
 
 type plan struct {
 	program cel.Program
@@ -39,6 +44,23 @@ func (p *Program) Source() string { return p.source }
 
 // Bool evaluates a condition.
 func (p *Program) Bool(ev *Evaluation) (bool, *Error) {
+	f := p.fused.Load()
+	if f == nil {
+		f = &fused{fuse(p)}
+		p.fused.Store(f)
+	}
+	if f.test != nil {
+		spent := ev.spent
+		switch result, err := f.test.test(ev); result {
+		case yes:
+			return true, nil
+		case no:
+			return false, nil
+		case fault:
+			return false, err
+		}
+		ev.spent = spent
+	}
 	out, err := p.eval(ev)
 	if err != nil {
 		return false, err

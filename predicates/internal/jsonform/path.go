@@ -28,7 +28,8 @@ type hop struct {
 	depth int
 }
 
-// Find follows the path. If a part isn't there, missing is its number, and -1 else.
+// Find follows the path. If a part isn't there, missing is its number and found the
+// value that lacks it; else missing is -1.
 func (p *Path) Find(v Value) (found Value, missing int) {
 	if len(p.parts) == 0 || v.kind != Map || v.plan == nil || v.plan.form != formStruct {
 		return p.slow(v, 0)
@@ -41,41 +42,38 @@ func (p *Path) Find(v Value) (found Value, missing int) {
 		r = p.route(v.plan)
 		p.last.Store(r)
 	}
-	rv := v.rv
+	rv, at := v.rv, v.plan
 	for i := range r.hops {
 		h := &r.hops[i]
-		var ok bool
-		if rv, ok = h.field.get(rv); !ok {
-			return Value{}, i
+		next, ok := h.field.get(rv)
+		if !ok {
+			return Value{kind: Map, plan: at, rv: rv}, i
 		}
 		if h.into == nil {
-			if i == len(p.parts)-1 {
-				return h.field.plan.view(rv), -1
-			}
-			return p.slow(h.field.plan.view(rv), i+1)
+			return p.slow(h.field.plan.view(next), i+1)
 		}
 		for range h.depth {
-			if rv.IsNil() {
-				if i == len(p.parts)-1 {
-					return Value{kind: Null}, -1
-				}
-				return Value{}, i + 1
+			if next.IsNil() {
+				return p.slow(Value{kind: Null}, i+1)
 			}
-			rv = rv.Elem()
+			next = next.Elem()
 		}
-		if i == len(p.parts)-1 {
-			return Value{kind: Map, plan: h.into, rv: rv}, -1
-		}
+		rv, at = next, h.into
 	}
-	return Value{}, len(r.hops)
+	if len(r.hops) < len(p.parts) {
+		return Value{kind: Map, plan: at, rv: rv}, len(r.hops)
+	}
+	return Value{kind: Map, plan: at, rv: rv}, -1
 }
 
 // slow follows the path from that part on.
 func (p *Path) slow(v Value, from int) (Value, int) {
 	for i := from; i < len(p.parts); i++ {
-		if v = v.Field(p.parts[i]); v.kind == Absent {
+		next := v.Field(p.parts[i])
+		if next.kind == Absent {
 			return v, i
 		}
+		v = next
 	}
 	return v, -1
 }

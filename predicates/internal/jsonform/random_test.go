@@ -93,7 +93,7 @@ func (f *filler) special(v reflect.Value) bool {
 	case *json.RawMessage:
 		*p = []json.RawMessage{nil, json.RawMessage(`{"a":1}`), json.RawMessage(`[]`)}[f.IntN(3)]
 	case *metav1.FieldsV1:
-		p.Raw = [][]byte{nil, []byte(`{"f:a":{}}`)}[f.IntN(2)]
+		p.SetRawString([]string{"", `{"f:a":{}}`}[f.IntN(2)])
 	case *interface{ IsZero() bool }:
 		*p = []interface{ IsZero() bool }{nil, zeroer{7}, zeroer{1}, (*pointerZeroer)(nil), &pointerZeroer{7}}[f.IntN(5)]
 	default:

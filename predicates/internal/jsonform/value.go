@@ -251,6 +251,10 @@ func (v Value) Err() error {
 	return v.json.(error)
 }
 
+// JSON returns the value itself where it is a view of one that encoding/json has
+// decoded: a map[string]any, []any or number, never to be changed.
+func (v Value) JSON() (any, bool) { return v.json, v.json != nil && v.kind != Invalid }
+
 // Bool returns a Bool's value, false for other kinds.
 func (v Value) Bool() bool {
 	switch {

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
 	"github.com/donewhen/donewhen/engine"
@@ -45,6 +48,7 @@ func New(spec Spec) *Core {
 	spec.Aborted = withDefaults(spec.Aborted, codes.Aborted)
 	spec.Done = withDefaults(spec.Done, codes.OK)
 	spec.Failed = withDefaults(spec.Failed, codes.Internal)
+	spec.paths = newPaths()
 	return &Core{spec: spec}
 }
 
@@ -80,6 +84,13 @@ type bound struct {
 	params *celexpr.Params
 	err    error
 	key    string
+	meta   atomic.Pointer[versioned]
+}
+
+// versioned is the TypeMeta of objects of a version.
+type versioned struct {
+	gv   schema.GroupVersion
+	meta metav1.TypeMeta
 }
 
 // Key implements engine.Judge.
@@ -108,28 +119,54 @@ func (b *bound) run(ctx context.Context, o engine.Observation, describe bool) (j
 	if b.err != nil {
 		return engine.Judgement{Verdict: b.broken(engine.ReasonEvaluationError, "", b.err.Error())}
 	}
-	object, err := celexpr.JSONForm(o.Object, b.groupVersionKind(o))
+	ev, err := b.evaluation(ctx, o, describe)
 	if err != nil {
 		return engine.Judgement{Verdict: b.broken(engine.ReasonEvaluationError, "", err.Error())}
 	}
-	terminating := isTerminating(object)
+	defer ev.Close()
+	terminating := ev.Text(b.spec.paths.deletion) != ""
 	if terminating && !b.spec.OnTerminating.Judge {
-		return engine.Judgement{Verdict: b.terminating(object, describe)}
+		return engine.Judgement{Verdict: b.terminating(ev, describe)}
 	}
 	if !terminating && !b.spec.ExpectsGone {
-		if v, lags := b.generation(object, describe); lags {
+		if v, lags := b.generation(ev, describe); lags {
 			return engine.Judgement{Verdict: v}
 		}
 	}
-	limits := celexpr.Limits{Timeout: b.spec.Timeout, Cost: b.spec.CostLimit}
-	ev := b.spec.Environment.Evaluation(ctx, object, b.params, limits)
-	defer ev.Close()
 	p := pass{bound: b, ev: ev, describe: describe}
 	v := p.judge()
 	if describe && v.Decision == engine.Pending && v.Cause == engine.CauseOperation {
-		p.describePending(&v, object, terminating)
+		p.describePending(&v, terminating)
 	}
 	return engine.Judgement{Verdict: v, Holding: p.holding}
+}
+
+// evaluation begins one. An object that is described may be explained as well, for
+// which it must be in its JSON form.
+func (b *bound) evaluation(ctx context.Context, o engine.Observation, describe bool) (*celexpr.Evaluation, error) {
+	if !describe {
+		return b.spec.Environment.EvaluationOf(ctx, o.Object, b.typeMeta(o.Ref.Resource.GroupVersion()), b.params, b.limits())
+	}
+	object, err := celexpr.JSONForm(o.Object, b.groupVersionKind(o))
+	if err != nil {
+		return nil, err
+	}
+	return b.spec.Environment.Evaluation(ctx, object, b.params, b.limits()), nil
+}
+
+func (b *bound) limits() celexpr.Limits {
+	return celexpr.Limits{Timeout: b.spec.Timeout, Cost: b.spec.CostLimit}
+}
+
+// typeMeta is what the objects of a typed informer don't say of themselves. It is
+// made anew only when the version changes, as of a predicate for several.
+func (b *bound) typeMeta(gv schema.GroupVersion) *metav1.TypeMeta {
+	m := b.meta.Load()
+	if m == nil || m.gv != gv {
+		m = &versioned{gv: gv, meta: metav1.TypeMeta{APIVersion: gv.String(), Kind: b.spec.Kind}}
+		b.meta.Store(m)
+	}
+	return &m.meta
 }
 
 // verdict returns an empty verdict of the predicate.

@@ -133,7 +133,7 @@ func TestBrokenJudge(t *testing.T) {
 	for name, j := range map[string]engine.Judgement{
 		"param of another type": core.Bind(map[string]any{"a": "x"}, "key").Judge(context.Background(), present(map[string]any{})),
 		"no object":             good.Judge(context.Background(), engine.Observation{}),
-		"an object that panics": good.Judge(context.Background(), engine.Observation{Object: panics{}}),
+		"an object that panics": good.Judge(context.Background(), engine.Observation{Object: &panics{}}),
 	} {
 		if v := j.Verdict; v.Decision != engine.Failed || v.Cause != engine.CauseJudge || v.Code != codes.Internal || v.Message == "" {
 			t.Errorf("%s: %+v", name, v)
@@ -144,8 +144,15 @@ func TestBrokenJudge(t *testing.T) {
 	}
 }
 
-// panics is an object whose JSON form can't be made.
-type panics struct{ metav1.Object }
+// panics is an object whose status can't be read.
+type panics struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Status            panicking `json:"status"`
+}
+
+type panicking struct{}
+
+func (panicking) MarshalJSON() ([]byte, error) { panic("no status") }
 
 // TestTyped: a typed object, as informers deliver it, is judged like its JSON form.
 func TestTyped(t *testing.T) {

@@ -44,8 +44,10 @@ func (b *bound) Explain(ctx context.Context, o engine.Observation) *explain.Expl
 	if err != nil || b.err != nil {
 		return x // the verdict says what is wrong
 	}
-	if b.policies(x, object) {
-		b.explainRules(ctx, x, object, v, hold != "")
+	ev := b.spec.Environment.Evaluation(ctx, object, b.params, b.limits())
+	defer ev.Close()
+	if b.policies(x, ev) {
+		b.explainRules(x, ev, v)
 	}
 	return x
 }
@@ -89,18 +91,18 @@ func absencePolicy(o engine.Observation) string {
 
 // policies says what is looked at before the rules, and reports whether they are
 // looked at.
-func (b *bound) policies(x *explain.Explanation, object map[string]any) bool {
+func (b *bound) policies(x *explain.Explanation, ev *celexpr.Evaluation) bool {
 	add := func(name, says string, decided bool) {
 		x.Policies = append(x.Policies, explain.Policy{Name: name, Decided: decided, Says: says})
 	}
-	terminating := isTerminating(object)
+	terminating := ev.Text(b.spec.paths.deletion) != ""
 	switch {
 	case !terminating:
 		add("onTerminating", "deletion was not requested", false)
 	case b.spec.OnTerminating.Judge:
-		add("onTerminating", termination(object)+"; the rules decide", false)
+		add("onTerminating", b.termination(ev)+"; the rules decide", false)
 	default:
-		add("onTerminating", termination(object), true)
+		add("onTerminating", b.termination(ev), true)
 		return false
 	}
 	switch {
@@ -111,30 +113,26 @@ func (b *bound) policies(x *explain.Explanation, object map[string]any) bool {
 	case b.spec.ExpectsGone:
 		add("observedGeneration", "isn't looked at, the predicate waits for absence", false)
 	default:
-		if v, lags := b.generation(object, true); lags {
+		if v, lags := b.generation(ev, true); lags {
 			add("observedGeneration", v.Message, true)
 			return false
 		}
-		add("observedGeneration", upToDate(object), false)
+		add("observedGeneration", b.upToDate(ev), false)
 	}
 	return true
 }
 
-func upToDate(object map[string]any) string {
-	status, _ := object["status"].(map[string]any)
-	seen, ok := number(status["observedGeneration"])
+func (b *bound) upToDate(ev *celexpr.Evaluation) string {
+	seen, ok := ev.Number(b.spec.paths.observed)
 	if !ok {
 		return "the object has none"
 	}
-	want, _ := number(metadata(object)["generation"])
+	want, _ := ev.Number(b.spec.paths.generation)
 	return fmt.Sprintf("status is of generation %d, object is at %d", seen, want)
 }
 
 // explainRules goes through the rules as judging does, up to the one that decided.
-func (b *bound) explainRules(ctx context.Context, x *explain.Explanation, object map[string]any, v engine.Verdict, held bool) {
-	limits := celexpr.Limits{Timeout: b.spec.Timeout, Cost: b.spec.CostLimit}
-	ev := b.spec.Environment.Evaluation(ctx, object, b.params, limits)
-	defer ev.Close()
+func (b *bound) explainRules(x *explain.Explanation, ev *celexpr.Evaluation, v engine.Verdict) {
 	p := pass{bound: b, ev: ev, describe: true}
 	explainer := ev.Explainer()
 	var decided, broken string

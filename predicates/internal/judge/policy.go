@@ -1,11 +1,11 @@
 package judge
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/donewhen/donewhen/engine"
+	"github.com/donewhen/donewhen/predicates/celexpr"
 )
 
 // apply gives the verdict of a policy; reason and message are what it says unless
@@ -61,30 +61,17 @@ func (b *bound) absence(o engine.Observation) string {
 }
 
 // terminating judges an object with a deletionTimestamp, where a policy does.
-func (b *bound) terminating(object map[string]any, describe bool) engine.Verdict {
+func (b *bound) terminating(ev *celexpr.Evaluation, describe bool) engine.Verdict {
 	message := ""
 	if b.spec.OnTerminating.Decision != engine.Pending || describe {
-		message = termination(object)
+		message = b.termination(ev)
 	}
 	return b.apply(b.spec.OnTerminating, engine.ReasonObjectTerminating, message)
 }
 
-func isTerminating(object map[string]any) bool {
-	at, _ := metadata(object)["deletionTimestamp"].(string)
-	return at != ""
-}
-
 // termination says since when an object terminates and what it waits for.
-func termination(object map[string]any) string {
-	meta := metadata(object)
-	at, _ := meta["deletionTimestamp"].(string)
-	var finalizers []string
-	list, _ := meta["finalizers"].([]any)
-	for _, f := range list {
-		if s, ok := f.(string); ok {
-			finalizers = append(finalizers, s)
-		}
-	}
+func (b *bound) termination(ev *celexpr.Evaluation) string {
+	at, finalizers := ev.Text(b.spec.paths.deletion), ev.Texts(b.spec.paths.finalizers)
 	text := "deletion was requested, deletionTimestamp is " + at
 	if len(finalizers) == 0 {
 		return text + "; no finalizers"
@@ -93,13 +80,12 @@ func termination(object map[string]any) string {
 }
 
 // generation judges an object whose status is about an older spec.
-func (b *bound) generation(object map[string]any, describe bool) (engine.Verdict, bool) {
+func (b *bound) generation(ev *celexpr.Evaluation, describe bool) (engine.Verdict, bool) {
 	if b.spec.ObservedGeneration == GenerationIgnore {
 		return engine.Verdict{}, false
 	}
-	status, _ := object["status"].(map[string]any)
-	want, _ := number(metadata(object)["generation"])
-	seen, ok := number(status["observedGeneration"])
+	want, _ := ev.Number(b.spec.paths.generation)
+	seen, ok := ev.Number(b.spec.paths.observed)
 	if ok && seen >= want || !ok && b.spec.ObservedGeneration == GenerationAuto {
 		return engine.Verdict{}, false
 	}
@@ -114,32 +100,8 @@ func (b *bound) generation(object map[string]any, describe bool) (engine.Verdict
 	return v, true
 }
 
-func metadata(object map[string]any) map[string]any {
-	m, _ := object["metadata"].(map[string]any)
-	return m
-}
-
-// number reads a JSON number; objects from an API server have int64. What other
-// programs put into an informer must not make a lagging status look current.
-func number(v any) (int64, bool) {
-	switch n := v.(type) {
-	case int64:
-		return n, true
-	case int:
-		return int64(n), true
-	case int32:
-		return int64(n), true
-	case json.Number:
-		i, err := n.Int64()
-		return i, err == nil
-	case float64:
-		return int64(n), true
-	}
-	return 0, false
-}
-
 // describePending fills in the texts of a verdict that no rule decided.
-func (p *pass) describePending(v *engine.Verdict, object map[string]any, terminating bool) {
+func (p *pass) describePending(v *engine.Verdict, terminating bool) {
 	for i := range p.spec.Pending {
 		rule := &p.spec.Pending[i]
 		if rule.When != nil {
@@ -159,7 +121,7 @@ func (p *pass) describePending(v *engine.Verdict, object map[string]any, termina
 			v.Reason = engine.ReasonObjectTerminating
 		}
 		if v.Message == "" {
-			v.Message = termination(object)
+			v.Message = p.termination(p.ev)
 		}
 	}
 	if len(v.Missing) == 0 {

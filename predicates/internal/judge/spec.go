@@ -73,4 +73,18 @@ type Spec struct {
 	Timeout time.Duration
 	// CostLimit likewise; 0 means the default.
 	CostLimit uint64
+
+	paths paths
+}
+
+// paths are what the core itself reads of objects.
+type paths struct{ deletion, finalizers, generation, observed *celexpr.ObjectPath }
+
+func newPaths() paths {
+	return paths{
+		deletion:   celexpr.NewObjectPath("metadata", "deletionTimestamp"),
+		finalizers: celexpr.NewObjectPath("metadata", "finalizers"),
+		generation: celexpr.NewObjectPath("metadata", "generation"),
+		observed:   celexpr.NewObjectPath("status", "observedGeneration"),
+	}
 }

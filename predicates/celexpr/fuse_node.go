@@ -1,0 +1,363 @@
+package celexpr
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/donewhen/donewhen/predicates/internal/jsonform"
+)
+
+// constantTest is true or false.
+type constantTest outcome
+
+func (t constantTest) test(*Evaluation) (outcome, *Error) { return outcome(t), nil }
+
+// constantSource is a literal.
+type constantSource operand
+
+func (s constantSource) operand(*Evaluation) (operand, outcome, *Error) { return operand(s), yes, nil }
+
+// junction is a chain of && or ||: one term may decide, whatever the others are;
+// else the first error counts.
+type junction struct {
+	terms   []test
+	decides outcome // no for &&, yes for ||
+}
+
+func (j *junction) test(ev *Evaluation) (outcome, *Error) {
+	var first *Error
+	for _, term := range j.terms {
+		result, err := term.test(ev)
+		switch result {
+		case j.decides, unsure:
+			return result, nil
+		case fault:
+			if first == nil {
+				first = err
+			}
+		}
+	}
+	if first != nil {
+		return fault, first
+	}
+	return yes + no - j.decides, nil
+}
+
+// negation is !x.
+type negation struct{ of test }
+
+func (n *negation) test(ev *Evaluation) (outcome, *Error) {
+	result, err := n.of.test(ev)
+	switch result {
+	case yes:
+		return no, nil
+	case no:
+		return yes, nil
+	}
+	return result, err
+}
+
+// truth is a value that must be a bool.
+type truth struct{ of source }
+
+func (t *truth) test(ev *Evaluation) (outcome, *Error) {
+	o, result, err := t.of.operand(ev)
+	switch {
+	case result != yes:
+		return result, err
+	case o.kind != operandBool:
+		return unsure, nil
+	}
+	return outcomeOf(o.bits == 1), nil
+}
+
+// presence is has(path).
+type presence struct{ path *path }
+
+func (t *presence) test(ev *Evaluation) (outcome, *Error) {
+	p := t.path
+	if p.root == rootedInObject && !ev.typed {
+		_, missing, known := p.findNative(ev.object)
+		switch {
+		case !known:
+			return unsure, nil
+		case missing < 0:
+			return yes, nil
+		case missing == len(p.parts)-1:
+			return no, nil
+		}
+		return fault, p.parts[missing].missing
+	}
+	var at fusedValue
+	return p.find(ev, &at)
+}
+
+// optionalPresence is path.hasValue().
+type optionalPresence struct{ path *path }
+
+func (t *optionalPresence) test(ev *Evaluation) (outcome, *Error) {
+	var at fusedValue
+	return t.path.find(ev, &at)
+}
+
+// textEquality is path == 'text' or path != 'text'.
+type textEquality struct {
+	path    *path
+	text    string
+	negated bool
+}
+
+func (t *textEquality) test(ev *Evaluation) (outcome, *Error) {
+	o, result, err := t.path.operand(ev)
+	switch {
+	case result != yes:
+		return result, err
+	case o.kind == operandOther:
+		return unsure, nil
+	}
+	return outcomeOf((o.kind == operandText && o.text == t.text) != t.negated), nil
+}
+
+// equality is a == b or a != b.
+type equality struct {
+	left, right source
+	negated     bool
+}
+
+func (t *equality) test(ev *Evaluation) (outcome, *Error) {
+	left, right, result, err := both(ev, t.left, t.right)
+	if result != yes {
+		return result, err
+	}
+	equal, known := left.equal(right)
+	if !known {
+		return unsure, nil
+	}
+	return outcomeOf(equal != t.negated), nil
+}
+
+// ordering is a < b, a <= b, a > b or a >= b.
+type ordering struct {
+	left, right source
+	less        bool // < or <=
+	same        bool // <= or >=
+}
+
+func (t *ordering) test(ev *Evaluation) (outcome, *Error) {
+	left, right, result, err := both(ev, t.left, t.right)
+	if result != yes {
+		return result, err
+	}
+	order, known := left.compare(right)
+	if !known {
+		return unsure, nil
+	}
+	return outcomeOf(order == 0 && t.same || order < 0 && t.less || order > 0 && !t.less), nil
+}
+
+// both evaluates two operands; the left one's error counts first.
+func both(ev *Evaluation, l, r source) (left, right operand, result outcome, err *Error) {
+	left, result, err = l.operand(ev)
+	if result == unsure {
+		return left, right, result, err
+	}
+	right, other, otherErr := r.operand(ev)
+	if result == yes || other == unsure {
+		return left, right, other, otherErr
+	}
+	return left, right, result, err
+}
+
+// membership is x in ['a', 'b'].
+type membership struct {
+	elem source
+	list []operand
+}
+
+func (t *membership) test(ev *Evaluation) (outcome, *Error) {
+	elem, result, err := t.elem.operand(ev)
+	if result != yes {
+		return result, err
+	}
+	switch elem.kind {
+	case operandText, operandInt, operandBool:
+	default:
+		return unsure, nil // has rules of its own, as cel-go makes a set of the list
+	}
+	for _, o := range t.list {
+		if equal, known := o.equal(elem); !known {
+			return unsure, nil
+		} else if equal {
+			return yes, nil
+		}
+	}
+	return no, nil
+}
+
+// contained is x in a list, or in the keys of a map.
+type contained struct {
+	elem source
+	in   *path
+}
+
+func (t *contained) test(ev *Evaluation) (outcome, *Error) {
+	elem, result, err := t.elem.operand(ev)
+	if result == unsure {
+		return unsure, nil
+	}
+	var in fusedValue
+	other, otherErr := t.in.find(ev, &in)
+	switch {
+	case other == unsure:
+		return unsure, nil
+	case result == fault:
+		return fault, err
+	case other == fault:
+		return fault, otherErr
+	case elem.kind != operandText:
+		return unsure, nil
+	}
+	if in.typed {
+		return containedTyped(&in.view, elem)
+	}
+	switch c := in.native.(type) {
+	case map[string]any:
+		_, ok := c[elem.text]
+		return outcomeOf(ok), nil
+	case []any:
+		if len(c) > maxFusedElements {
+			return unsure, nil
+		}
+		for _, v := range c {
+			if s, ok := v.(string); ok && s == elem.text {
+				return yes, nil
+			}
+		}
+		return no, nil
+	}
+	return unsure, nil
+}
+
+func containedTyped(in *jsonform.Value, elem operand) (outcome, *Error) {
+	switch in.Kind() {
+	case jsonform.Map:
+		return outcomeOf(in.Field(elem.text).Kind() != jsonform.Absent), nil
+	case jsonform.List:
+		n := in.Len()
+		if n > maxFusedElements {
+			return unsure, nil
+		}
+		for i := range n {
+			v := in.Index(i)
+			if v.Kind() == jsonform.Invalid {
+				return unsure, nil
+			}
+			if v.Kind() == jsonform.String && v.Text() == elem.text {
+				return yes, nil
+			}
+		}
+		return no, nil
+	}
+	return unsure, nil
+}
+
+// textTest is a.startsWith(b), a.endsWith(b) or a.contains(b).
+type textTest struct {
+	text, part source
+	function   string
+}
+
+func (t *textTest) test(ev *Evaluation) (outcome, *Error) {
+	text, part, result, err := both(ev, t.text, t.part)
+	switch {
+	case result != yes:
+		return result, err
+	case text.kind != operandText || part.kind != operandText:
+		return unsure, nil
+	}
+	switch t.function {
+	case "startsWith":
+		return outcomeOf(strings.HasPrefix(text.text, part.text)), nil
+	case "endsWith":
+		return outcomeOf(strings.HasSuffix(text.text, part.text)), nil
+	}
+	return outcomeOf(strings.Contains(text.text, part.text)), nil
+}
+
+// fallback is path.orValue(x), of a path with an optional part.
+type fallback struct {
+	path *path
+	or   source
+}
+
+func (s *fallback) operand(ev *Evaluation) (operand, outcome, *Error) {
+	o, result, err := s.path.operand(ev)
+	if result == no {
+		return s.or.operand(ev)
+	}
+	return o, result, err
+}
+
+// sizeOf is size(path).
+type sizeOf struct{ path *path }
+
+func (s *sizeOf) operand(ev *Evaluation) (operand, outcome, *Error) {
+	var at fusedValue
+	result, err := s.path.find(ev, &at)
+	if result != yes {
+		return operand{}, result, err
+	}
+	if at.typed {
+		switch at.view.Kind() {
+		case jsonform.List, jsonform.Map:
+			return intOperand(int64(at.view.Len())), yes, nil
+		case jsonform.String:
+			return intOperand(int64(utf8.RuneCountInString(at.view.Text()))), yes, nil
+		}
+		return operand{}, unsure, nil
+	}
+	switch v := at.native.(type) {
+	case []any:
+		return intOperand(int64(len(v))), yes, nil
+	case map[string]any:
+		return intOperand(int64(len(v))), yes, nil
+	case string:
+		return intOperand(int64(utf8.RuneCountInString(v))), yes, nil
+	}
+	return operand{}, unsure, nil
+}
+
+// conditionPart is condition(object, 'type').field.
+type conditionPart struct{ typ, field string }
+
+func (s *conditionPart) operand(ev *Evaluation) (operand, outcome, *Error) {
+	c := ev.condition(s.typ)
+	return c.operand(s.field)
+}
+
+// operand returns a field of a condition.
+func (c *condition) operand(field string) (operand, outcome, *Error) {
+	switch field {
+	case "present":
+		return boolOperand(c.present), yes, nil
+	case "status":
+		return textOperand(c.status), yes, nil
+	case "reason":
+		return textOperand(c.reason), yes, nil
+	case "message":
+		return textOperand(c.message), yes, nil
+	case "observedGeneration":
+		return intOperand(c.observedGeneration), yes, nil
+	case "current":
+		return boolOperand(c.current), yes, nil
+	}
+	return operand{}, unsure, nil
+}
+
+// conditionTrue is isTrue(object, 'type').
+type conditionTrue struct{ typ string }
+
+func (t *conditionTrue) test(ev *Evaluation) (outcome, *Error) {
+	c := ev.condition(t.typ)
+	return outcomeOf(c.status == statusTrue && c.current), nil
+}

@@ -1,0 +1,361 @@
+package celexpr
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+
+	"github.com/donewhen/donewhen/predicates/internal/jsonform"
+)
+
+// pathRoot is where a path begins.
+type pathRoot uint8
+
+const (
+	rootedInObject pathRoot = iota
+	rootedInParam
+	rootedInVariable
+	rootedInLocal // a loop's variable
+)
+
+// path is object.a.b, params.x, variables.x['y'], c.type or the like, also with
+// optional parts, and has() of such.
+type path struct {
+	program *Program
+	root    pathRoot
+	slot    int // of a param, variable or local
+	parts   []pathPart
+	// names are the parts before the first index, to be followed at once.
+	names *jsonform.Path
+	lead  int // how many those are
+	// optional is the number of the first part that needn't be there; the ones
+	// behind it needn't either. It is len(parts) if all must be.
+	optional int
+	presence bool // the path is that of has()
+	node     int64
+}
+
+// pathPart is a field's name or an element's number.
+type pathPart struct {
+	name    string
+	index   int
+	isIndex bool
+	// missing is the error if this part isn't there.
+	missing *Error
+}
+
+func (p *path) isOptional() bool { return p.optional < len(p.parts) }
+
+// path fuses a path, or returns nil.
+func (f *fuser) path(e ast.Expr) *path {
+	p := &path{program: f.program, node: e.ID()}
+	optional := []bool{}
+	if e.Kind() == ast.SelectKind && e.AsSelect().IsTestOnly() {
+		p.presence = true
+	}
+	for at := e; ; {
+		next, part, isOptional, ok := pathStep(at)
+		if !ok || at != e && at.Kind() == ast.SelectKind && at.AsSelect().IsTestOnly() {
+			return nil
+		}
+		if next == nil {
+			if !f.begin(p, at) {
+				return nil
+			}
+			break
+		}
+		p.parts = append(p.parts, part)
+		optional = append(optional, isOptional)
+		at = next
+	}
+	slices.Reverse(p.parts)
+	slices.Reverse(optional)
+	p.optional = len(p.parts)
+	if i := slices.Index(optional, true); i >= 0 {
+		p.optional = i
+	}
+	if p.presence && p.isOptional() {
+		return nil
+	}
+	p.prepare()
+	return p
+}
+
+// pathStep takes the last part off a path; next is nil at its root.
+func pathStep(e ast.Expr) (next ast.Expr, part pathPart, optional, ok bool) {
+	switch e.Kind() {
+	case ast.IdentKind:
+		return nil, part, false, true
+	case ast.SelectKind:
+		return e.AsSelect().Operand(), pathPart{name: e.AsSelect().FieldName()}, false, true
+	case ast.CallKind:
+		call := e.AsCall()
+		switch call.FunctionName() {
+		case operators.OptSelect, operators.OptIndex:
+			optional = true
+		case operators.Index:
+		default:
+			return nil, part, false, false
+		}
+		if len(call.Args()) != 2 || call.Args()[1].Kind() != ast.LiteralKind {
+			return nil, part, false, false
+		}
+		switch key := call.Args()[1].AsLiteral().(type) {
+		case types.String:
+			return call.Args()[0], pathPart{name: string(key)}, optional, true
+		case types.Int:
+			if key >= 0 && key < 1<<31 {
+				return call.Args()[0], pathPart{index: int(key), isIndex: true}, optional, true
+			}
+		}
+	}
+	return nil, part, false, false
+}
+
+// begin finds the root of a path.
+func (f *fuser) begin(p *path, ident ast.Expr) bool {
+	name := ident.AsIdent()
+	if i := slices.Index(f.locals, name); i >= 0 {
+		p.root, p.slot = rootedInLocal, i
+		return slices.Index(f.locals[i+1:], name) < 0 // it hides none
+	}
+	if strings.HasPrefix(name, ".") {
+		return false
+	}
+	if name == rootObject {
+		return true
+	}
+	s, ok := f.program.env.slots[name]
+	if !ok {
+		return false
+	}
+	p.root, p.slot = rootedInParam, s.index
+	if s.kind == slotVariable {
+		p.root = rootedInVariable
+		return f.program.env.variables[s.index].program != nil
+	}
+	return true
+}
+
+// prepare makes what following the path needs.
+func (p *path) prepare() {
+	var names []string
+	for i := range p.parts {
+		part := &p.parts[i]
+		if !part.isIndex && len(names) == i {
+			names = append(names, part.name)
+		}
+		message := "no such key: " + part.name
+		if part.isIndex {
+			message = "no such element: " + strconv.Itoa(part.index)
+		}
+		part.missing = &Error{Kind: MissingData, Message: message, program: p.program, node: p.node}
+	}
+	p.names, p.lead = jsonform.NewPath(names...), len(names)
+}
+
+// fusedValue is a value on a path: a decoded JSON value, or one of a typed object.
+type fusedValue struct {
+	native any
+	view   jsonform.Value
+	typed  bool
+}
+
+// find follows the path. The outcome is yes if all of it is there, no if an optional
+// part isn't, or the last one of has(); else fault or unsure.
+func (p *path) find(ev *Evaluation, at *fusedValue) (outcome, *Error) {
+	switch p.root {
+	case rootedInObject:
+		at.typed = ev.typed
+		if ev.typed {
+			at.view = ev.root.v
+		} else {
+			at.native = ev.object
+		}
+	case rootedInLocal:
+		*at = ev.locals[p.slot]
+	default:
+		if result, err := p.beginValue(ev, at); result != yes {
+			return result, err
+		}
+	}
+	missing := -1
+	known := true
+	if at.typed {
+		missing, known = p.findTyped(at)
+	} else {
+		at.native, missing, known = p.findNative(at.native)
+	}
+	switch {
+	case !known:
+		return unsure, nil
+	case missing < 0:
+		return yes, nil
+	case missing >= p.optional, p.presence && missing == len(p.parts)-1:
+		return no, nil
+	}
+	return fault, p.parts[missing].missing
+}
+
+// beginValue begins at a param or variable that isn't a scalar.
+func (p *path) beginValue(ev *Evaluation, at *fusedValue) (outcome, *Error) {
+	value, result, err := p.value(ev)
+	if result != yes {
+		return result, err
+	}
+	switch v := value.(type) {
+	case *typedMap:
+		at.typed, at.view = true, v.v
+	case *typedList:
+		at.typed, at.view = true, v.v
+	case types.Null:
+		at.native = nil
+	case types.String, types.Int, types.Double, types.Bool:
+		at.native = v.Value()
+	case traits.Mapper:
+		m, ok := v.Value().(map[string]any)
+		if !ok {
+			return unsure, nil
+		}
+		at.native = m
+	case traits.Lister:
+		l, ok := v.Value().([]any)
+		if !ok {
+			return unsure, nil
+		}
+		at.native = l
+	default:
+		return unsure, nil
+	}
+	return yes, nil
+}
+
+// value returns the CEL value of a param or variable.
+func (p *path) value(ev *Evaluation) (ref.Val, outcome, *Error) {
+	var v any
+	if p.root == rootedInParam {
+		v = ev.params.values[p.slot]
+	} else {
+		v = ev.variable(p.slot)
+	}
+	switch v := v.(type) {
+	case *types.Err:
+		return nil, fault, newError(ev.ctx, ev, p.program, v)
+	case ref.Val:
+		return v, yes, nil
+	}
+	return nil, unsure, nil
+}
+
+// findNative follows the path through decoded JSON; missing is the number of the
+// part that isn't there, or -1. It doesn't know what cel-go has its own rules for.
+func (p *path) findNative(v any) (found any, missing int, known bool) {
+	for i := range p.parts {
+		part := &p.parts[i]
+		switch container := v.(type) {
+		case map[string]any:
+			if part.isIndex {
+				return nil, 0, false
+			}
+			next, ok := container[part.name]
+			if !ok {
+				return nil, i, true
+			}
+			v = next
+		case []any:
+			if !part.isIndex {
+				return nil, 0, false
+			}
+			if part.index >= len(container) {
+				return nil, i, true
+			}
+			v = container[part.index]
+		case nil, string, int64, bool, float64:
+			return nil, i, !part.isIndex
+		default:
+			return nil, 0, false
+		}
+	}
+	return v, -1, true
+}
+
+// findTyped does the same through a typed object.
+func (p *path) findTyped(at *fusedValue) (missing int, known bool) {
+	if p.lead > 0 {
+		if at.view, missing = p.names.Find(at.view); missing >= 0 {
+			kind := at.view.Kind()
+			return missing, kind != jsonform.List && kind != jsonform.Invalid
+		}
+	}
+	for i := p.lead; i < len(p.parts); i++ {
+		part := &p.parts[i]
+		switch kind := at.view.Kind(); {
+		case kind == jsonform.List && part.isIndex:
+			next := at.view.Index(part.index)
+			if next.Kind() == jsonform.Absent {
+				return i, true
+			}
+			at.view = next
+		case kind == jsonform.List || kind == jsonform.Invalid || part.isIndex:
+			return 0, false
+		default:
+			next := at.view.Field(part.name)
+			if next.Kind() == jsonform.Absent {
+				return i, true
+			}
+			at.view = next
+		}
+	}
+	return -1, at.view.Kind() != jsonform.Invalid
+}
+
+// operand implements source.
+func (p *path) operand(ev *Evaluation) (operand, outcome, *Error) {
+	if len(p.parts) == 0 && (p.root == rootedInParam || p.root == rootedInVariable) {
+		v, result, err := p.value(ev)
+		if result != yes {
+			return operand{}, result, err
+		}
+		return valueOperand(v), yes, nil
+	}
+	if p.root == rootedInVariable && len(p.parts) == 1 {
+		v, result, err := p.value(ev)
+		if result != yes {
+			return operand{}, result, err
+		}
+		if c, ok := v.(*condition); ok {
+			return c.operand(p.parts[0].name)
+		}
+	}
+	if p.root == rootedInObject && !ev.typed {
+		v, missing, known := p.findNative(ev.object)
+		switch {
+		case !known:
+			return operand{}, unsure, nil
+		case missing >= 0 && missing < p.optional:
+			return operand{}, fault, p.parts[missing].missing
+		case missing >= 0:
+			return operand{}, no, nil
+		}
+		return nativeOperand(v), yes, nil
+	}
+	var at fusedValue
+	result, err := p.find(ev, &at)
+	if result != yes {
+		return operand{}, result, err
+	}
+	return at.operand(), yes, nil
+}
+
+func (s *fusedValue) operand() operand {
+	if s.typed {
+		return viewOperand(&s.view)
+	}
+	return nativeOperand(s.native)
+}
