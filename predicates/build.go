@@ -2,6 +2,7 @@ package predicates
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,14 +35,16 @@ type builder struct {
 	undeclared []string
 	compiled   []compiled
 	warnings   []warning
+	// noSchema warns that expressions can't be checked; nil if they can.
+	noSchema *warning
 }
 
 // build checks and compiles the entry's predicate. If the cache holds one of the
 // same content, that is returned instead. The predicate is only good if no
 // problem was reported.
-func build(e *entry, compiler *celexpr.Compiler, redaction *redact.Policy, cache map[string]*Predicate) *Predicate {
+func build(e *entry, l *Loader, cache map[string]*Predicate) *Predicate {
 	before := len(e.problems.list) + e.problems.dropped
-	b := builder{entry: e, compiler: compiler, redaction: redaction, spec: &e.predicate.Spec}
+	b := builder{entry: e, compiler: l.compiler, redaction: l.redaction, spec: &e.predicate.Spec}
 	b.name()
 	resources := b.match()
 	params := declare(e, b.spec.Params)
@@ -56,19 +59,20 @@ func build(e *entry, compiler *celexpr.Compiler, redaction *redact.Policy, cache
 	if b.unsupported() {
 		return nil
 	}
+	kinds := b.kinds(l)
 	if judged.ID.Digest = predicateDigest(*b.predicate); len(e.problems.list)+e.problems.dropped == before && e.sound {
-		if p, ok := cache[judged.ID.Digest]; ok {
+		if p, ok := cache[judged.ID.Digest]; ok && slices.Equal(p.schemas, kinds) {
 			return p
 		}
 	}
-	b.expressions(&judged, params)
+	b.expressions(&judged, params, kinds)
 	if len(e.problems.list)+e.problems.dropped > before || !e.sound {
 		return nil
 	}
 	return &Predicate{
 		id: judged.ID, kind: judged.Kind, resources: resources,
 		gone: judged.ExpectsGone, params: params, core: judge.New(judged),
-		warnings: b.lint(&judged),
+		warnings: b.lint(&judged), schemas: kinds,
 	}
 }
 
@@ -257,6 +261,5 @@ func (b *builder) unsupported() bool {
 	refuse(b.spec.Wasm != nil, "write the rules in CEL", "spec", "wasm")
 	refuse(b.spec.Select != nil, "wait for each object by itself", "spec", "select")
 	refuse(b.spec.OnEmpty != "", "wait for each object by itself", "spec", "onEmpty")
-	refuse(b.spec.Match.SchemaFrom != nil, "remove it, expressions are checked without a schema", "spec", "match", "schemaFrom")
 	return found
 }

@@ -37,9 +37,12 @@ const shortestTimeout = time.Millisecond
 // lint returns what is allowed in the document but probably isn't meant. It is
 // called once everything has compiled.
 func (b *builder) lint(spec *judge.Spec) []warning {
+	if b.noSchema != nil && len(b.compiled) > 0 {
+		b.warnings = append(b.warnings, *b.noSchema)
+	}
 	for _, c := range b.compiled {
 		decides := c.field() == "variables" || c.name() == "expression" && c.field() != fieldPending
-		for _, issue := range c.program.Lint(decides) {
+		for _, issue := range slices.Concat(c.program.Warnings(), c.program.Lint(decides)) {
 			b.warnWithin(c.path, issue.Line, issue.Column, issue.Hint, issue.Message)
 		}
 	}

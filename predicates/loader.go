@@ -25,6 +25,7 @@ type Loader struct {
 	operations map[string]*operation
 	compiler   *celexpr.Compiler
 	schemas    []Schemas
+	files      schemaFiles
 	strict     bool
 	redact     []string
 	redaction  *redact.Policy

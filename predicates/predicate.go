@@ -7,6 +7,7 @@ import (
 
 	"github.com/donewhen/donewhen/engine"
 	"github.com/donewhen/donewhen/predicates/internal/judge"
+	"github.com/donewhen/donewhen/predicates/schemas"
 )
 
 // Predicate is a compiled predicate. It is immutable and safe for concurrent use.
@@ -18,6 +19,7 @@ type Predicate struct {
 	params    []param
 	core      *judge.Core
 	warnings  []warning
+	schemas   []*schemas.Schema // what its expressions were checked against
 }
 
 var _ engine.Predicate = (*Predicate)(nil)

@@ -13,6 +13,7 @@ import (
 	"github.com/donewhen/donewhen/predicates/internal/document"
 	"github.com/donewhen/donewhen/predicates/internal/judge"
 	"github.com/donewhen/donewhen/predicates/internal/nearest"
+	"github.com/donewhen/donewhen/predicates/schemas"
 	"github.com/donewhen/donewhen/predicates/v1alpha1"
 )
 
@@ -25,7 +26,7 @@ const (
 )
 
 // expressions checks and compiles variables and rules.
-func (b *builder) expressions(spec *judge.Spec, params []param) {
+func (b *builder) expressions(spec *judge.Spec, params []param, kinds []*schemas.Schema) {
 	declared := make([]celexpr.Param, len(params))
 	var sensitive []string
 	for i, p := range params {
@@ -35,7 +36,7 @@ func (b *builder) expressions(spec *judge.Spec, params []param) {
 		}
 	}
 	environment, err := celexpr.NewEnvironment(declared, celexpr.WithCompiler(b.compiler),
-		celexpr.WithRedaction(b.redaction, sensitive...))
+		celexpr.WithRedaction(b.redaction, sensitive...), celexpr.WithSchemas(kinds...))
 	if err != nil {
 		b.at([]any{"spec", "params"}, "", "%v", err)
 		return

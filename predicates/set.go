@@ -82,7 +82,7 @@ func (l *Loader) load(sources []Source, cache map[string]*Predicate) (*Set, erro
 				bindings[key] = e
 				continue
 			}
-			p := build(e, l.compiler, l.redaction, cache)
+			p := build(e, l, cache)
 			if p != nil {
 				e.warnAll(p.warnings)
 			}
@@ -120,6 +120,9 @@ func (l *Loader) load(sources []Source, cache map[string]*Predicate) (*Set, erro
 	})
 	set.digest = set.sum()
 	set.warnings = append(all.sortedWarnings(sources), set.unbound(added)...)
+	if l.strict && len(set.warnings) > 0 {
+		return nil, strictError(set.warnings)
+	}
 	return set, nil
 }
 

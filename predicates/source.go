@@ -1,9 +1,11 @@
 package predicates
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/donewhen/donewhen/predicates/internal/document"
@@ -55,6 +57,7 @@ func (o Origin) String() string {
 type entry struct {
 	*document.Document
 	source, file string
+	files        []File // those of its source
 	problems     *problems
 	// sound: nothing is wrong with the document as YAML; where something is,
 	// looking for fields that it lacks would only report the same again.
@@ -113,25 +116,44 @@ func (e *entry) oneOf(value *string, path []any, words ...string) {
 }
 
 // read returns the predicates and bindings of a source. Suites are left to
-// package suite.
+// package suite, and files that predicates name as their schemas aren't read.
 func read(s Source, all *problems) []*entry {
-	var entries []*entry
-	for _, f := range s.Files {
+	byFile := make([][]*entry, len(s.Files))
+	var later []int // files that have no documents, and may be such schemas
+	for i, f := range s.Files {
 		if f.Binary {
 			continue
 		}
-		text := document.NewText(f.Data)
-		documents, findings := document.Read(text)
-		for _, found := range findings {
-			all.add(Problem{
-				Source: s.Name, File: f.Name, Line: found.Line, Column: found.Column,
-				Message: found.Message, Hint: found.Hint, Excerpt: text.Excerpt(found.Line, found.Column),
-			})
+		if !bytes.Contains(f.Data, []byte(v1alpha1.APIVersion)) {
+			later = append(later, i)
+			continue
 		}
-		for _, d := range documents {
-			if e := decode(&entry{Document: d, source: s.Name, file: f.Name, problems: all}); e != nil {
-				entries = append(entries, e)
+		byFile[i] = readFile(s, f, all)
+	}
+	if len(later) > 0 {
+		named := schemaNames(slices.Concat(byFile...), s.Files)
+		for _, i := range later {
+			if !named[s.Files[i].Name] {
+				byFile[i] = readFile(s, s.Files[i], all)
 			}
+		}
+	}
+	return slices.Concat(byFile...)
+}
+
+func readFile(s Source, f File, all *problems) []*entry {
+	var entries []*entry
+	text := document.NewText(f.Data)
+	documents, findings := document.Read(text)
+	for _, found := range findings {
+		all.add(Problem{
+			Source: s.Name, File: f.Name, Line: found.Line, Column: found.Column,
+			Message: found.Message, Hint: found.Hint, Excerpt: text.Excerpt(found.Line, found.Column),
+		})
+	}
+	for _, d := range documents {
+		if e := decode(&entry{Document: d, source: s.Name, file: f.Name, files: s.Files, problems: all}); e != nil {
+			entries = append(entries, e)
 		}
 	}
 	return entries

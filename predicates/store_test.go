@@ -105,7 +105,9 @@ func TestStoreWarnsOfAMisspeltOverride(t *testing.T) {
 		}
 		var got []string
 		for _, w := range reports[len(reports)-1].Warnings {
-			got = append(got, w.Summary())
+			if !strings.Contains(w.Message, noSchema) {
+				got = append(got, w.Summary())
+			}
 		}
 		if text := strings.Join(got, "\n"); text != want {
 			t.Errorf("%s: %q, want %q", name, text, want)

@@ -50,3 +50,12 @@ func (e *entry) warnAll(warnings []warning) {
 		})
 	}
 }
+
+// strictError makes errors of warnings.
+func strictError(warnings []Problem) error {
+	list := slices.Clone(warnings)
+	for i := range list {
+		list[i].Warning = false
+	}
+	return &LoadError{Problems: list}
+}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/donewhen/donewhen/engine"
+	"github.com/donewhen/donewhen/internal/azureschemas"
 	"github.com/donewhen/donewhen/predicates"
 	"github.com/donewhen/donewhen/predicates/source"
 	"github.com/donewhen/donewhen/predicates/suite"
@@ -57,7 +58,15 @@ func newConfig(ctx context.Context, client kubernetes.Interface, opts options, m
 			return gate.Check(ctx, set, sources)
 		}))
 	}
-	store, err := predicates.NewStore(provisioner.Operations(), defaults, storeOptions...)
+	known, err := azureschemas.Known()
+	if err != nil {
+		return nil, err
+	}
+	loader, err := predicates.NewLoader(provisioner.Operations(), predicates.WithSchemas(known))
+	if err != nil {
+		return nil, err
+	}
+	store, err := loader.NewStore(defaults, storeOptions...)
 	if err != nil {
 		return nil, fmt.Errorf("load the driver's own predicates: %w", err)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/donewhen/donewhen/predicates"
-	"github.com/donewhen/donewhen/predicates/schemas"
 	"github.com/donewhen/donewhen/predicates/suite"
 	"github.com/donewhen/donewhen/provisioner"
 )
@@ -61,7 +60,7 @@ warnings too.`,
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&options.outputs, "output", "o", nil, "`FORMAT` of the report: text or json; with =FILE it goes to a file (may be given more than once)")
-	flags.StringArrayVar(&options.schemas, "schema", nil, "`FILE|DIR` with CRDs or OpenAPI documents to check expressions against (may be given more than once)")
+	schemaFlag(cmd, &options.schemas)
 	flags.BoolVar(&options.strict, "strict", false, "exit with 2 on warnings too")
 	flags.BoolVar(&options.alone, "alone", false, "load the documents by themselves, not on top of donewhen-driver's own")
 	flags.BoolVar(&options.gate, "gate", false, "run the gate too: the contracts of operations, and the suites in the files")
@@ -88,15 +87,11 @@ func runLint(ctx context.Context, s streams, options lintOptions, paths []string
 	if err != nil {
 		return err
 	}
-	var loading []predicates.LoaderOption
-	for _, path := range options.schemas {
-		known, err := schemas.Read(path)
-		if err != nil {
-			return fmt.Errorf("--schema: %w", err)
-		}
-		loading = append(loading, predicates.WithSchemas(known))
+	loading, err := withSchemas(options.schemas)
+	if err != nil {
+		return err
 	}
-	report, err := lint(ctx, source, options, loading...)
+	report, err := lint(ctx, source, options, loading)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 type testOptions struct {
 	outputs    []string
 	run        string
+	schemas    []string
 	allowEmpty bool
 	quiet      bool
 }
@@ -49,6 +50,7 @@ Exit codes: 0 all passed · 1 a case failed · 2 something couldn't be loaded ·
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&options.outputs, "output", "o", nil, "`FORMAT` of the report: text, json or junit; with =FILE it goes to a file (may be given more than once)")
 	flags.StringVar(&options.run, "run", "", "run only checks whose name (suite/case or suite/case/row) the regular `expression` matches")
+	schemaFlag(cmd, &options.schemas)
 	flags.BoolVar(&options.allowEmpty, "allow-empty", false, "it is no error if nothing runs")
 	flags.BoolVarP(&options.quiet, "quiet", "q", false, "in text, leave out what has passed")
 	return cmd
@@ -62,7 +64,11 @@ func runTest(cmd *cobra.Command, s streams, options testOptions, paths []string)
 	if err != nil {
 		return err
 	}
-	var opts []suite.Option
+	loading, err := withSchemas(options.schemas)
+	if err != nil {
+		return err
+	}
+	opts := []suite.Option{suite.WithLoading(loading)}
 	if options.run != "" {
 		expression, err := regexp.Compile(options.run)
 		if err != nil {

@@ -37,8 +37,13 @@ func newCheckers(base *cel.Env) (*checkers, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := declared.AddIdents(base.Variables()...); err != nil {
-		return nil, err
+	for _, v := range base.Variables() {
+		if v.Name() == rootObject {
+			continue // it depends on the schema
+		}
+		if err := declared.AddIdents(v); err != nil {
+			return nil, err
+		}
 	}
 	for _, f := range base.Functions() {
 		if f.IsDeclarationDisabled() {

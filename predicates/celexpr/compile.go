@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/overloads"
 	"github.com/google/cel-go/common/types"
@@ -35,25 +37,52 @@ type Issue struct {
 // Compile checks the expression and returns all issues, or a program. A value of
 // type dyn is accepted here and checked when it is evaluated.
 func (e *Environment) Compile(expression string, want Output) (*Program, []Issue) {
-	return e.compile(expression, want, false)
+	program, _, issues := e.compile(expression, want, false)
+	return program, issues
 }
 
-func (e *Environment) compile(expression string, want Output, isVariable bool) (*Program, []Issue) {
+func (e *Environment) compile(expression string, want Output, isVariable bool) (*Program, schemaCheck, []Issue) {
 	if strings.TrimSpace(expression) == "" {
-		return nil, []Issue{{Line: 1, Column: 1, Message: "the expression is empty"}}
+		return nil, schemaCheck{}, []Issue{{Line: 1, Column: 1, Message: "the expression is empty"}}
 	}
 	if n := utf8.RuneCountInString(expression); n > maxSource {
-		return nil, []Issue{{
+		return nil, schemaCheck{}, []Issue{{
 			Line: 1, Column: 1,
 			Message: fmt.Sprintf("the expression has %d characters, more than %d", n, maxSource),
 			Hint:    "split it into variables",
 		}}
 	}
-	c := e.compiler.checkers
-	parsed, source, errs := c.parse(expression)
+	parsed, source, errs := e.compiler.checkers.parse(expression)
 	if len(errs) > 0 {
-		return nil, syntaxIssues(expression, errs)
+		return nil, schemaCheck{}, syntaxIssues(expression, errs)
 	}
+	var schema schemaCheck
+	if len(e.kinds) > 0 {
+		schema = e.checkSchemas(parsed, source, want) // first: the check below changes what was parsed
+	}
+	program, issues := e.checked(parsed, source, want, isVariable)
+	if issues = withSchema(issues, schema.issues); len(issues) > 0 {
+		return nil, schema, issues
+	}
+	program.warnings = schema.warnings
+	return program, schema, nil
+}
+
+// withSchema adds what a schema says in other places.
+func withSchema(issues, schema []Issue) []Issue {
+	without := len(issues)
+	for _, s := range schema {
+		if !slices.ContainsFunc(issues[:without], func(i Issue) bool { return i.Line == s.Line && i.Column == s.Column }) {
+			issues = append(issues, s)
+		}
+	}
+	sortIssues(issues)
+	return issues
+}
+
+// checked makes the program of a parsed expression, without a schema.
+func (e *Environment) checked(parsed *ast.AST, source common.Source, want Output, isVariable bool) (*Program, []Issue) {
+	c := e.compiler.checkers
 	checked, errs := c.check(parsed, source, e)
 	if len(errs) == 0 {
 		errs = c.validate(checked, source)
@@ -65,7 +94,7 @@ func (e *Environment) compile(expression string, want Output, isVariable bool) (
 		return nil, []Issue{*issue}
 	}
 	p := &Program{
-		env: e, cel: e.compiler.base, ast: checked, source: expression, want: want, celType: outputType(checked),
+		env: e, cel: e.compiler.base, ast: checked, source: source.Content(), want: want, celType: outputType(checked),
 		bounded: needsBounds(checked, isVariable),
 	}
 	if mayNotPlan(checked) {
@@ -227,5 +256,5 @@ func typeName(t *cel.Type) string {
 	case t.Kind() == types.TimestampKind:
 		return "timestamp"
 	}
-	return t.String()
+	return plainObjects(t.String())
 }

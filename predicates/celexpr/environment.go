@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/google/cel-go/cel"
+
+	"github.com/donewhen/donewhen/predicates/schemas"
 )
 
 // Names of the root variables. A param or variable is declared as a dotted root
@@ -29,6 +31,7 @@ type Option func(*options)
 type options struct {
 	compiler  *Compiler
 	redaction redaction
+	schemas   []*schemas.Schema
 }
 
 // WithCompiler makes NewEnvironment share a compiler's base environment rather
@@ -45,6 +48,8 @@ type Environment struct {
 	variables []variable
 	// slots says where a dotted root's value is, by its whole name.
 	slots map[string]slot
+	// kinds are the schemas of object.
+	kinds []*kindScope
 	pool  sync.Pool
 
 	redaction redaction
@@ -95,6 +100,9 @@ func NewEnvironment(params []Param, opts ...Option) (*Environment, error) {
 		slots:     make(map[string]slot, len(params)),
 	}
 	e.pool.New = func() any { return &Evaluation{} }
+	for _, s := range o.schemas {
+		e.kinds = append(e.kinds, &kindScope{kindTypes: typesOf(s), env: e})
+	}
 	for _, p := range params {
 		typ, err := parseType(p.Type)
 		if err != nil {
@@ -112,7 +120,7 @@ func NewEnvironment(params []Param, opts ...Option) (*Environment, error) {
 // type. It sees the variables added before it. A variable with issues is declared
 // all the same, of any type, so that its uses give no further issues.
 func (e *Environment) AddVariable(name, expression string) []Issue {
-	program, issues := e.compile(expression, outputAny, true)
+	program, schema, issues := e.compile(expression, outputAny, true)
 	typ := cel.DynType
 	if program != nil {
 		typ = program.celType
@@ -124,6 +132,13 @@ func (e *Environment) AddVariable(name, expression string) []Issue {
 		program.variable = name
 	}
 	e.variables = append(e.variables, variable{name, typ, program})
+	for i, k := range e.kinds {
+		t, enum := cel.DynType, []string(nil)
+		if len(schema.types) > 0 {
+			t, enum = schema.types[i], schema.enums[i]
+		}
+		k.variables, k.enums = append(k.variables, t), append(k.enums, enum)
+	}
 	return issues
 }
 
@@ -140,8 +155,11 @@ func (e *Environment) declare(root, name string, s slot) error {
 	return nil
 }
 
-// typeOf implements names: params and variables as declared so far.
+// typeOf implements names: object, and params and variables as declared so far.
 func (e *Environment) typeOf(name string) (*cel.Type, bool) {
+	if name == rootObject {
+		return cel.DynType, true
+	}
 	s, ok := e.slots[name]
 	switch {
 	case !ok:

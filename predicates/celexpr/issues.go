@@ -106,6 +106,9 @@ var (
 	undeclared     = regexp.MustCompile(`^undeclared reference to '(.*)' \(in container`)
 	undefinedField = regexp.MustCompile(`^undefined field '(.*)'$`)
 	keyedHas       = regexp.MustCompile(`\bhas\(\s*([A-Za-z_][\w.]*)\[\s*(['"])([^'"]*)['"]\s*\]\s*\)`)
+	noSelection    = regexp.MustCompile(`^type '(.*)' does not support field selection$`)
+	noRange        = regexp.MustCompile(`^expression of type '(.*)' cannot be range`)
+	objectName     = regexp.MustCompile(objectMark + `[0-9]+`)
 	bareHas        = regexp.MustCompile(`\bhas\(\s*([A-Za-z_][A-Za-z0-9_]*)\s*\)`)
 )
 

@@ -20,6 +20,7 @@ type Program struct {
 	want     Output
 	celType  *cel.Type
 	bounded  bool // whether it runs within limits
+	warnings []Issue
 
 	explain explanation
 
@@ -38,6 +39,10 @@ type plan struct {
 	program cel.Program
 	limit   uint64
 }
+
+// Warnings returns what a schema of object says of the expression that isn't
+// wrong for certain.
+func (p *Program) Warnings() []Issue { return p.warnings }
 
 // Source returns the expression.
 func (p *Program) Source() string { return p.source }

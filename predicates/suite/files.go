@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/donewhen/donewhen/engine"
 	"github.com/donewhen/donewhen/predicates"
 )
 
@@ -48,7 +47,7 @@ func (r *Runner) Files(ctx context.Context, paths ...string) *Report {
 			}
 			key := strings.Join(names, "\x00")
 			if sets[key] == nil {
-				sets[key] = load(r.operations, s, names)
+				sets[key] = r.load(s, names)
 				report.add(sets[key].err)
 				if set := sets[key].set; set != nil {
 					report.Warnings = append(report.Warnings, set.Warnings()...)
@@ -68,7 +67,7 @@ type loaded struct {
 }
 
 // load builds the set under test of the files that a suite names.
-func load(operations []engine.Operation, s *Suite, names []string) *loaded {
+func (r *Runner) load(s *Suite, names []string) *loaded {
 	var source predicates.Source // without a name: the files' names say it all
 	var problems []predicates.Problem
 	for i, name := range names {
@@ -86,7 +85,11 @@ func load(operations []engine.Operation, s *Suite, names []string) *loaded {
 	if len(problems) > 0 {
 		return &loaded{err: loadError(problems)}
 	}
-	set, err := predicates.NewSet(operations, source)
+	loader, err := predicates.NewLoader(r.operations, r.loading...)
+	if err != nil {
+		return &loaded{err: err}
+	}
+	set, err := loader.Load(source)
 	return &loaded{set: set, err: err}
 }
 

@@ -15,6 +15,7 @@ import (
 // Runner runs suites. It is immutable and safe for concurrent use.
 type Runner struct {
 	operations []engine.Operation
+	loading    []predicates.LoaderOption
 	clock      clock.PassiveClock
 	match      func(name string) bool
 }
@@ -26,6 +27,12 @@ type Option func(*Runner)
 // the expression matches somewhere.
 func WithFilter(expression *regexp.Regexp) Option {
 	return func(r *Runner) { r.match = expression.MatchString }
+}
+
+// WithLoading has the sets under test loaded with these options, for example with
+// the schemas of their kinds.
+func WithLoading(opts ...predicates.LoaderOption) Option {
+	return func(r *Runner) { r.loading = append(r.loading, opts...) }
 }
 
 // WithClock gives the clock by which elapsed times are measured.
