@@ -10,9 +10,9 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// Joint is several waiters waited for together, made by All or Any. It starts no
-// goroutine and owns nothing: whoever registered the waiters closes them. It is
-// safe for concurrent use.
+// Joint is several waiters waited for together, made by All or Any. It owns
+// nothing: whoever registered the waiters closes them. It is safe for concurrent
+// use.
 type Joint struct {
 	waiters []*Waiter
 	any     bool
@@ -91,8 +91,9 @@ func (j *Joint) results(t *tally, canceled bool) ([]*Result, error) {
 		return results, nil
 	}
 	e := &JointError{Any: j.any, Total: len(j.waiters)}
+	said := j.describe()
 	for _, w := range j.waiters {
-		unfinished := w.unfinished()
+		unfinished := w.unfinished(said)
 		if unfinished == nil {
 			continue
 		}
@@ -166,16 +167,9 @@ func (w *Waiter) quit(t *tally) {
 }
 
 // unfinished says how a waiter ended other than with Done, or where it stands;
-// nil if it is done.
-func (w *Waiter) unfinished() *WaitError {
+// nil if it is done. said is what the predicates said of those that go on.
+func (w *Waiter) unfinished(said map[*Waiter]Verdict) *WaitError {
 	o := w.object
-	o.mu.Lock()
-	pending := w.outcome == nil
-	o.mu.Unlock()
-	var v Verdict
-	if pending {
-		v = w.describe(nil)
-	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if w.outcome != nil {
@@ -183,9 +177,50 @@ func (w *Waiter) unfinished() *WaitError {
 		errors.As(w.errLocked(), &e)
 		return e
 	}
+	v, ok := said[w]
+	if !ok {
+		v = w.statusLocked()
+		v.Message = joined(v.Message, silent)
+	}
 	e := w.waitErrorLocked(ErrUnfinished, v)
 	e.Explanation = explanation(v)
 	return e
+}
+
+// describe asks the predicates of the waiters that go on for words, and waits for
+// them no longer than leaveWithin: one that never returns holds nobody.
+func (j *Joint) describe() map[*Waiter]Verdict {
+	var pending []*Waiter
+	for _, w := range j.waiters {
+		if _, err := w.Result(); errors.Is(err, ErrUnfinished) {
+			pending = append(pending, w)
+		}
+	}
+	if len(pending) == 0 {
+		return nil
+	}
+	type answer struct {
+		waiter  *Waiter
+		verdict Verdict
+	}
+	answers := make(chan answer, len(pending))
+	go func() {
+		for _, w := range pending {
+			answers <- answer{w, w.describe(nil)}
+		}
+	}()
+	patience := pending[0].object.source.engine.clock.NewTimer(leaveWithin)
+	defer patience.Stop()
+	said := map[*Waiter]Verdict{}
+	for range pending {
+		select {
+		case a := <-answers:
+			said[a.waiter] = a.verdict
+		case <-patience.C():
+			return said
+		}
+	}
+	return said
 }
 
 // JointError says how a Joint ended other than with success. It is one line.

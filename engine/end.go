@@ -15,6 +15,7 @@ func (o *object) endLocked(w *Waiter, outcome *outcome) {
 	if x != nil {
 		w.stopTimer()
 		x.timeout.stop()
+		x.patience = stopTimer(x.patience)
 	}
 	w.outcome = outcome
 	if w.done != nil {
@@ -85,30 +86,6 @@ func (w *Waiter) waitErrorAt(ended time.Duration, cause error, v Verdict) *WaitE
 	return e
 }
 
-// letGo ends those who are leaving and have no verdict, with the predicate's own
-// explanation of what was still false. One whose predicate has become another
-// meanwhile stays until that has judged.
-func (o *object) letGo(leaving []*Waiter, by *worker) {
-	var gone []*Waiter
-	for _, w := range leaving {
-		v := w.describe(by)
-		o.source.blindness() // may find that it sees again
-		o.mu.Lock()
-		if now := w.verdictLocked(); !w.again && now.Decisive() { // a hold time has passed meanwhile
-			o.endLocked(w, w.decided(now, o.source.engine.clock.Now()))
-		} else if w.outcome == nil && !w.again {
-			e := w.waitErrorLocked(w.rare().leaving, v)
-			e.Explanation = explanation(v)
-			o.endLocked(w, &outcome{err: e})
-		}
-		if w.outcome != nil {
-			gone = append(gone, w)
-		}
-		o.mu.Unlock()
-	}
-	o.detach(gone...)
-}
-
 // statusLocked returns the verdict that counts now; where nothing was judged, it
 // says why.
 func (w *Waiter) statusLocked() Verdict {
@@ -146,7 +123,7 @@ func (w *Waiter) describe(by *worker) Verdict {
 	if described := engine.call(by, terms, judge.Describe, PurposeDescribe, *observation).Verdict; !described.Decisive() {
 		v = described
 	}
-	return describeHolds(v, holds, engine.clock.Now())
+	return describeHolds(v, holds, engine.clock.Now(), o.source.lastBlindness())
 }
 
 // explanation says in one text what a pending verdict says.

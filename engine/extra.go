@@ -11,7 +11,9 @@ type extra struct {
 	timer   clock.Timer // for the next hold time that passes, or the next retry
 	leaving error       // why a Wait that is on its way out ends, once the newest was judged
 	timeout timeout
-	joined  *membership // the joint waits that it is part of
+
+	patience clock.Timer // for the end of a Wait that is on its way out
+	joined   *membership // the joint waits that it is part of
 }
 
 // rare returns the waiter's rare part for reading; object.mu is held.

@@ -71,8 +71,9 @@ func (w *Waiter) verdictAt(t time.Time) Verdict {
 	return w.last.verdict(w.terms.id)
 }
 
-// describeHolds says of a pending verdict which rules are holding.
-func describeHolds(v Verdict, holds []running, now time.Time) Verdict {
+// describeHolds says of a pending verdict which rules are holding; blind is nil if
+// the informer sees.
+func describeHolds(v Verdict, holds []running, now time.Time, blind *Blindness) Verdict {
 	if len(holds) == 0 || v.Decisive() {
 		return v
 	}
@@ -83,7 +84,12 @@ func describeHolds(v Verdict, holds []running, now time.Time) Verdict {
 		if text == "" {
 			text = r.hold.Rule
 		}
-		parts = append(parts, fmt.Sprintf("%s for %s of %s: %s", phase, now.Sub(r.since).Truncate(100*time.Millisecond), r.hold.For, text))
+		seen, waits := now.Sub(r.since), ""
+		if blind != nil {
+			// Whether it still holds can't be seen, so its time stands still.
+			seen, waits = max(0, min(seen, blind.Since.Sub(r.since))), " (stands still until the engine sees the objects again)"
+		}
+		parts = append(parts, fmt.Sprintf("%s for %s of %s%s: %s", phase, seen.Truncate(100*time.Millisecond), r.hold.For, waits, text))
 	}
 	if v.Message != "" {
 		parts = append(parts, v.Message)

@@ -180,6 +180,23 @@ func TestHold_NoTimePassesWhileBlind(t *testing.T) {
 	}, steady())
 }
 
+func TestHold_ADeadlineWhileBlindSaysThatTheTimeStandsStill(t *testing.T) {
+	play(t, func(s *scene) {
+		s.informer.put(pod("x", "u1", "11", "Done"))
+		ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
+		defer cancel()
+		g := s.waitWith(ctx, s.register("steady", "x"))
+		seconds(4)
+		s.engine.GoBlind(pods)
+		seconds(56)
+		g.ended()
+		const want = "done for 4s of 10s (stands still until the engine sees the objects again): done[0]"
+		if e := waitError(t, g.err); e.Explanation != want || e.Blind == nil || e.Verdict.Reason != engine.ReasonHolding {
+			t.Errorf("%v", e)
+		}
+	}, steady())
+}
+
 func TestHold_AnotherObjectOfTheNameStartsAnew(t *testing.T) {
 	play(t, func(s *scene) {
 		s.informer.put(pod("x", "u1", "10", "Done"))

@@ -338,7 +338,7 @@ func TestLanes_ADeadlineIsToldInTheLane(t *testing.T) {
 			t.Errorf("%v", e)
 		}
 		s.nothingKept()
-	}, taking("slow", duration(time.Second)))
+	}, taking("slow", duration(300*time.Millisecond)))
 }
 
 // A predicate that burns a processor, by the real clock.

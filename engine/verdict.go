@@ -66,6 +66,7 @@ const (
 	ReasonObjectTerminating = "ObjectTerminating" // deletionTimestamp is set
 	ReasonGenerationLag     = "GenerationLag"     // status.observedGeneration is behind metadata.generation
 	ReasonHolding           = "Holding"           // a rule holds, but not yet for its time
+	ReasonNotJudged         = "NotJudged"         // the predicate was too slow to judge the newest observation
 	ReasonMissingData       = "MissingData"       // nothing held, and data was missing
 	ReasonEvaluationError   = "EvaluationError"   // an expression failed
 	ReasonLimitExceeded     = "LimitExceeded"     // a judge ran over one of its limits

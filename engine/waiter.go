@@ -100,9 +100,11 @@ func (w *Waiter) forget() {
 
 // Wait blocks until the wait ends. The newest observation delivered is judged
 // before the context is looked at: a verdict that is there by then wins, even
-// over a context that has ended before (so Wait can outlast its context by one
-// evaluation). The binding's timeout runs from the
-// first call of Wait or Done.
+// over a context that has ended before. So Wait can outlast its context, by no
+// more than one second: if a predicate hasn't judged by then, the wait ends with
+// what was judged last, and the error says so (ReasonNotJudged). The binding's
+// timeout, which ends a wait in the same way, runs from the first call of Wait or
+// Done.
 //
 // The result is not nil if and only if a verdict ended the wait, and the error
 // is nil if and only if that verdict is Done; otherwise it is a *WaitError. The
@@ -162,18 +164,6 @@ func (w *Waiter) begin() <-chan struct{} {
 		o.scheduleLocked()
 	}
 	return w.done
-}
-
-// leave has the waiter end with the cause once the newest observation was judged.
-func (w *Waiter) leave(cause error) {
-	o := w.object
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if w.outcome == nil && w.rare().leaving == nil {
-		w.need().leaving = cause
-		o.look = true
-		o.scheduleLocked()
-	}
 }
 
 // endedAs returns the error of an ended waiter, or says that it was done.
