@@ -18,9 +18,14 @@ type Explanation = explain.Explanation
 // (microseconds, and the first time about a millisecond), and stays within the
 // predicate's limits. The error is of the params, as Bind's.
 func (p *Predicate) Explain(ctx context.Context, o engine.Observation, params engine.Params) (*Explanation, error) {
-	bound, err := p.Bind(params)
-	if err != nil {
-		return nil, err
+	var bound engine.Judge
+	if o.Presence != engine.Present {
+		bound = p.core.Bind(nil, p.id.Digest) // absence never reaches an expression
+	} else {
+		var err error
+		if bound, err = p.Bind(params); err != nil {
+			return nil, err
+		}
 	}
 	explainer, ok := bound.(judge.Explainer)
 	if !ok {

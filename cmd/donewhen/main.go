@@ -2,8 +2,9 @@
 //
 //	donewhen test predicates/
 //
-// Exit codes: 0 all went well · 1 a case failed · 2 something couldn't be loaded,
-// or the command line is wrong · 4 nothing ran.
+// Exit codes: 0 all went well · 1 a case failed, or a verdict was Failed · 2 something
+// couldn't be loaded, or the command line is wrong · 4 nothing ran · 5 a verdict was
+// Pending.
 package main
 
 import (

@@ -13,9 +13,10 @@ import (
 // Exit codes of every command.
 const (
 	exitOK      = 0
-	exitFailed  = 1 // a case failed
+	exitFailed  = 1 // a case failed, or a verdict was Failed
 	exitLoad    = 2 // something couldn't be loaded or seen, or the command line is wrong
 	exitNothing = 4 // nothing ran
+	exitPending = 5 // a verdict was Pending
 )
 
 // streams are what a command reads from and writes to.
@@ -28,6 +29,8 @@ type streams struct {
 func commands() []func(streams) *cobra.Command {
 	return []func(streams) *cobra.Command{
 		newDemoCommand,
+		newEvalCommand,
+		newExplainCommand,
 		newLintCommand,
 		newSimulatorCommand,
 		newTestCommand,
@@ -36,13 +39,19 @@ func commands() []func(streams) *cobra.Command {
 }
 
 // exitError is an error with the code that the program ends with. Errors of other
-// types end it with exitLoad.
+// types end it with exitLoad. Without an err there is nothing to say beyond what
+// the command has printed.
 type exitError struct {
 	code int
 	err  error
 }
 
-func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
 
 func (e *exitError) Unwrap() error { return e.err }
 
@@ -60,9 +69,12 @@ func run(ctx context.Context, name string, args []string, s streams) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(s.err, "%s: %v\n", root.DisplayName(), err)
 	var exit *exitError
-	if errors.As(err, &exit) {
+	if errors.As(err, &exit) && exit.err == nil {
+		return exit.code
+	}
+	fmt.Fprintf(s.err, "%s: %v\n", root.DisplayName(), err)
+	if exit != nil {
 		return exit.code
 	}
 	return exitLoad

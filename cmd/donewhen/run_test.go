@@ -94,6 +94,16 @@ func TestGoldenOutput(t *testing.T) {
 		"lint_clean.txt":    {"lint", "--strict", "testdata/lint/clean.yaml"},
 		"lint_strict.txt":   {"lint", "--alone", "--strict", "testdata/lint/doubtful.yaml"},
 		"lint_json.txt":     {"lint", "-o", "json", "testdata/lint"},
+
+		"eval.txt":               rollout("eval", "--param", "image=app:2", "testdata/explain/deployment.yaml", "testdata/explain/several.yaml"),
+		"eval_json.txt":          rollout("eval", "--param", "image=app:2", "-o", "json", "testdata/explain/deployment.yaml"),
+		"explain.txt":            rollout("explain", "--param", "image=app:2", "--param", "minReady=2", "testdata/explain/deployment.yaml"),
+		"explain_several.txt":    rollout("explain", "--param", "image=app:2", "testdata/explain/several.yaml"),
+		"explain_json.txt":       rollout("explain", "--param", "image=app:2", "-o", "json", "testdata/explain/deployment.yaml"),
+		"explain_redact.txt":     rollout("explain", "--param", "image=app:2", "--redact", "spec.replicas", "--redact", "status.conditions[*].status", "testdata/explain/deployment.yaml"),
+		"explain_absent.txt":     {"explain", "--operation", "CreateVolume", "--absent", "deleted", azureObjects + "03-azvolume-created.yaml"},
+		"explain_azure.txt":      {"explain", "--operation", "CreateVolume", azureObjects + "01-azvolume-pending.yaml", azureObjects + "02-azvolume-creating.yaml", azureObjects + "03-azvolume-created.yaml", azureObjects + "04-azvolume-creation-failed.yaml", azureObjects + "10-azvolume-being-deleted.yaml"},
+		"explain_azure_node.txt": {"explain", "--operation", "ControllerPublishVolume", "--param", "volumeName=pvc-3f6c1d9e-0a52-4f7b-9c1e-7d2b8a4e5c03", "--param", "nodeName=aks-pool1-00000000-vmss000001", azureObjects + "05-azvolumeattachment-attaching-with-lun.yaml", azureObjects + "06-azvolumeattachment-attached-primary.yaml"},
 	} {
 		t.Run(file, func(t *testing.T) {
 			_, out, errs := execute(t.Context(), args...)

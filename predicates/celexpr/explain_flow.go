@@ -294,15 +294,26 @@ func (f *flows) comprehension(c ast.ComprehensionExpr) flow {
 // flow returns the flow of the program's value.
 func (p *Program) flow() flow {
 	p.explain.flowOnce.Do(func() {
-		flows := p.env.flowsOf(p.ast.Expr())
-		p.explain.flow = flows.of[p.ast.Expr().ID()]
-		var all []flow
-		for id, f := range flows.of {
-			if !flows.within[id] {
-				all = append(all, f)
-			}
-		}
-		p.explain.reads = union(all...).computed()
+		p.explain.flow = p.env.flowsOf(p.ast.Expr()).of[p.ast.Expr().ID()]
 	})
 	return p.explain.flow
+}
+
+// reads returns what a node of the program works on, or all of it if there is no
+// such node.
+func (p *Program) reads(id int64) flow {
+	flows := p.env.flowsOf(p.ast.Expr())
+	from := p.ast.Expr()
+	ast.PreOrderVisit(from, ast.NewExprVisitor(func(e ast.Expr) {
+		if e.ID() == id {
+			from = e
+		}
+	}))
+	var all []flow
+	ast.PreOrderVisit(from, ast.NewExprVisitor(func(e ast.Expr) {
+		if !flows.within[e.ID()] || e == from {
+			all = append(all, flows.of[e.ID()])
+		}
+	}))
+	return union(all...).computed()
 }

@@ -195,8 +195,8 @@ func (e *Error) Discloses(ev *Evaluation) bool {
 	if !ev.env.redaction.on() || e.program == nil || e.Kind == LimitExceeded {
 		return false
 	}
-	e.program.flow()
-	return newVeil(&ev.env.redaction, ev.json()).touches(&e.program.explain.reads)
+	reads := e.program.reads(e.node)
+	return newVeil(&ev.env.redaction, ev.json()).touches(&reads)
 }
 
 // Place returns what the error is about without the values that are in its text:

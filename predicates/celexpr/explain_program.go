@@ -24,8 +24,8 @@ type explained struct {
 
 // explanation is a program's part in explaining, all of it made when it is needed.
 type explanation struct {
-	flowOnce    sync.Once
-	flow, reads flow
+	flowOnce sync.Once
+	flow     flow
 
 	mu    sync.Mutex // held while second is made
 	built atomic.Pointer[explained]

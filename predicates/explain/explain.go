@@ -74,6 +74,8 @@ type Verdict struct {
 	For     string   `json:"for,omitempty"`
 	Missing []string `json:"missing,omitempty"`
 	Rule    string   `json:"rule,omitempty"`
+	// Explanation is what of a pending verdict was still false, with values.
+	Explanation string `json:"explanation,omitempty"`
 }
 
 // Policy is one of absence, onTerminating and observedGeneration.

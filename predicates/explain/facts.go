@@ -108,21 +108,22 @@ func plural(n int, word string) string {
 
 // Reasons returns the parts that made the node what it is, each with its values,
 // on one line: `object.status.state == 'Ready' (state is "Creating")`. There are
-// no more than limit; more says how many others there are.
-func (n *Node) Reasons(limit int) (reasons []string, more int) {
-	n.reasons(&reasons)
+// no more than limit; more says how many others there are. A condition that is a
+// variable is followed by that variable's reasons, if it is among the given ones.
+func (n *Node) Reasons(limit int, variables ...Variable) (reasons []string, more int) {
+	n.reasons(&reasons, variables)
 	if len(reasons) > limit {
 		reasons, more = reasons[:limit], len(reasons)-limit
 	}
 	return reasons, more
 }
 
-func (n *Node) reasons(out *[]string) {
+func (n *Node) reasons(out *[]string, variables []Variable) {
 	descended := false
 	if n.logical() {
 		for _, o := range n.Operands {
 			if o.Decides {
-				o.reasons(out)
+				o.reasons(out, variables)
 				descended = true
 			}
 		}
@@ -138,12 +139,21 @@ func (n *Node) reasons(out *[]string) {
 	if n.Elements != nil {
 		facts = append(facts, n.Elements.say(n.Operator, n.Outcome))
 		for _, e := range n.Elements.Shown[:min(len(n.Elements.Shown), 2)] {
-			if inner, more := e.Body.Reasons(1); len(inner) > 0 && more == 0 {
+			if inner, more := e.Body.Reasons(1, variables...); len(inner) > 0 && more == 0 {
 				facts = append(facts, e.label()+" "+inner[0])
 			}
 		}
 	} else {
 		n.collect(&facts)
+	}
+	for i, v := range variables {
+		if n.Expression != "variables."+v.Name || v.Value.simple() {
+			continue
+		}
+		inner, more := v.Value.Reasons(2, variables[:i]...) // it sees those before it
+		if facts = append(facts, inner...); more > 0 {
+			facts = append(facts, fmt.Sprintf("and %d more", more))
+		}
 	}
 	if len(facts) > 0 {
 		text += " (" + strings.Join(facts, ", ") + ")"

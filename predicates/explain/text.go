@@ -32,7 +32,11 @@ func (x *Explanation) WriteText(w io.Writer) error {
 		p.line(0, "%s %s: %s", mark, policy.Name, policy.Says)
 	}
 	for i := range x.Rules {
-		p.rule(&x.Rules[i])
+		if r := &x.Rules[i]; r.Outcome != Skipped {
+			p.rule(r)
+		} else if i == 0 || x.Rules[i-1].Outcome != Skipped || x.Rules[i-1].Note != r.Note {
+			p.skipped(x.Rules[i:])
+		}
 	}
 	p.named("variables", len(x.Variables))
 	for _, v := range x.Variables {
@@ -137,16 +141,34 @@ func (x *Explanation) Line() string {
 			text += " (missing " + missing + ")"
 		}
 	}
+	if x.Verdict.Explanation != "" && x.Verdict.Message == "" {
+		text += ": " + x.Verdict.Explanation
+	}
 	if strings.ContainsAny(text, "\r\n") {
 		text = strings.Join(strings.Fields(text), " ")
 	}
 	return text
 }
 
+// skipped writes one line for the first rules, which were skipped for one reason.
+func (p *printer) skipped(rules []Rule) {
+	var names []string
+	for i := range rules {
+		if rules[i].Outcome != Skipped || rules[i].Note != rules[0].Note {
+			break
+		}
+		names = append(names, rules[i].Name)
+	}
+	p.line(0, "%s %s: %s", markOther, strings.Join(names, ", "), rules[0].Note)
+}
+
 func (p *printer) rule(r *Rule) {
 	head := r.Outcome.mark() + " " + r.Name
 	var tail []string
-	if r.Decided {
+	switch {
+	case r.Decided && strings.HasPrefix(r.Name, "pending"):
+		tail = append(tail, "says why it is pending")
+	case r.Decided:
 		tail = append(tail, "decided")
 	}
 	if r.For != "" {
@@ -194,7 +216,13 @@ func (p *printer) variable(v Variable) {
 	} else if n.Note != "" {
 		fact = "variables." + v.Name + ": " + fact
 	}
-	p.line(1, "%s %s   = %s", n.Outcome.mark(), fact, n.Expression)
+	text := n.Expression
+	if n.Outcome != Value {
+		if facts := n.facts(); facts != "" && n.Note == "" {
+			text += "   " + facts
+		}
+	}
+	p.line(1, "%s %s   = %s", n.Outcome.mark(), fact, text)
 	p.below(2, n)
 }
 

@@ -55,7 +55,7 @@ func (b *bound) Explain(ctx context.Context, o engine.Observation) *explain.Expl
 func explainedVerdict(v engine.Verdict, hold string) explain.Verdict {
 	out := explain.Verdict{
 		Verdict: v.Decision.String(), Cause: v.Cause.String(), Reason: v.Reason, Message: v.Message,
-		For: hold, Missing: v.Missing, Rule: v.Rule,
+		For: hold, Missing: v.Missing, Rule: v.Rule, Explanation: v.Explanation,
 	}
 	if v.Decision == engine.Failed {
 		out.Code = v.Code.String()
@@ -141,10 +141,10 @@ func (b *bound) explainRules(x *explain.Explanation, ev *celexpr.Evaluation, v e
 			rule := &rules[i]
 			switch {
 			case decided != "":
-				x.Rules = append(x.Rules, explain.Rule{Name: rule.Name, Outcome: explain.Skipped, Note: "not looked at, " + decided + " decided"})
+				x.Rules = append(x.Rules, explain.Rule{Name: rule.Name, Outcome: explain.Skipped, Note: "not looked at, as " + decided + " held"})
 				continue
 			case broken != "" && strings.HasPrefix(rule.Name, "done"):
-				x.Rules = append(x.Rules, explain.Rule{Name: rule.Name, Outcome: explain.Skipped, Note: "not looked at, " + broken + " could not be evaluated"})
+				x.Rules = append(x.Rules, explain.Rule{Name: rule.Name, Outcome: explain.Skipped, Note: "not looked at, as " + broken + " could not be evaluated"})
 				continue
 			}
 			r := p.explainRule(explainer, rule)
@@ -225,7 +225,8 @@ func (p *pass) explain() string {
 			parts = append(parts, fmt.Sprintf("and %d more rules", len(p.spec.Done)-i))
 			break
 		}
-		reasons, more := explainer.Explain(rule.When).Reasons(maxReasons)
+		condition := explainer.Explain(rule.When)
+		reasons, more := condition.Reasons(maxReasons, explainer.Variables()...)
 		if len(reasons) == 0 {
 			continue
 		}
