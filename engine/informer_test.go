@@ -84,6 +84,13 @@ func (i *informer) read() {
 	}
 }
 
+// onceBetweenReads has f called between the two reads of the next look.
+func (i *informer) onceBetweenReads(f func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.between = f
+}
+
 // sync ends the first list, which showed the objects that are in the store.
 func (i *informer) sync(version string) {
 	i.bookmark(version)

@@ -2,56 +2,50 @@ package engine_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
-// The oracle says how a wait may and must stand, by the rules of what is judged
-// alone (events, the store's version before its key, floor, pin, unseen). It
-// knows nothing of the engine: it keeps every state that the rules allow, and
-// drops those that what is seen of the wait contradicts. None left: a rule was broken.
+// The oracle says how a wait may stand, by the rules of what is judged (events, looks
+// at the store, floor, pin, unseen, hold times) and without the engine: it keeps every
+// state that they allow, and drops what the wait contradicts. None left: one is broken.
+
+// holdFor is for how many seconds the predicate "held" has to hold.
+const holdFor = 2
 
 // sight is an object of a name, or its absence, at a version.
 type sight struct {
 	present    bool
 	uid, state string // of an absence: whose it is, where known
 	version    int
-	tombstone  bool // look at the store instead
+	tombstone  bool // of no known version: the store says what is there
 	gone       bool // as judged: a known object is gone
-}
-
-// storeView is one way in which a look may read the store: the version, then the key.
-type storeView struct {
-	version int
-	key     sight
 }
 
 // belief is one state that a wait may be in.
 type belief struct {
-	floor                    int
-	own                      int // the version of our own write
-	pin                      string
-	known, counting, looking bool
-	unseen                   bool // the store has not reached the floor: to be looked at again
-	owed                     bool // a look at the store is due
-	judged                   bool
-	last                     sight
-	end                      string // how it has ended, empty: it has not
+	floor, own                       int // own is the version of our own write
+	pin                              string
+	known, counting, looking, judged bool
+	owed, unseen                     bool   // a look is due; it will be at the next event or second
+	merged                           string // UID of an update that was passed over for a later one, which must come
+	last                             sight
+	since                            int // since when the predicate holds of it
+	leaving, end                     string
 }
 
 // oracle is all that is believed of one wait.
 type oracle struct {
-	predicate  string
-	generation int
-	states     map[belief]struct{}
-}
-
-func newOracle(predicate, uid string, generation int) *oracle {
-	return &oracle{predicate, generation, map[belief]struct{}{{pin: uid, known: uid != ""}: {}}}
+	predicate       string
+	generation, now int
+	blind           bool
+	views           []sight // what a look at the store may show now; none: nobody looks
+	states          map[belief]struct{}
 }
 
 // each replaces every state that has not ended by what may become of it.
 func (o *oracle) each(f func(b belief) []belief) {
-	next := map[belief]struct{}{}
+	next := make(map[belief]struct{}, 2*len(o.states))
 	for b := range o.states {
 		if b.end != "" {
 			next[b] = struct{}{}
@@ -64,181 +58,141 @@ func (o *oracle) each(f func(b belief) []belief) {
 	o.states = next
 }
 
-// decision is what the predicate says of what was judged.
-func (o *oracle) decision(s sight) string {
-	switch {
-	case o.predicate == "gone" && !s.present:
-		return "Done absent"
-	case o.predicate == "gone":
-	case s.present && s.state == doneState(o.generation):
-		return "Done"
-	case s.present && s.state == "Failed":
-		return "Failed"
-	case !s.present && s.gone:
-		return "Failed absent"
-	}
-	return ""
+// holds reports whether the predicate holds, and has to for a time.
+func (o *oracle) holds(s sight) bool {
+	return o.predicate == "held" && s.present && s.state == doneState(o.generation)
 }
 
-// settle ends a wait that looks and has a decisive verdict.
+// settle ends a wait that looks and has a decisive verdict. No hold time passes
+// while the informer is blind.
 func (o *oracle) settle(b belief) belief {
-	if b.end == "" && b.looking && b.judged {
-		if d := o.decision(b.last); d != "" {
-			b.end = fmt.Sprintf("%s @%d", d, b.last.version)
-		}
+	end, s := "", b.last
+	switch {
+	case b.end != "", !b.looking, !b.judged:
+	case o.predicate == "gone" && !s.present:
+		end = "Done absent"
+	case o.predicate == "gone", o.holds(s) && (o.blind || o.now-b.since < holdFor):
+	case s.present && s.state == doneState(o.generation):
+		end = "Done"
+	case s.present && s.state == "Failed":
+		end = "Failed"
+	case s.gone:
+		end = "Failed absent"
+	}
+	if end != "" {
+		b = belief{end: fmt.Sprintf("%s @%d", end, s.version)}
 	}
 	return b
 }
 
-func (o *oracle) judge(b belief, s sight) belief {
-	b.floor, b.unseen, b.judged, b.last = max(b.floor, s.version), false, true, s
-	if s.present && b.looking {
-		b.known = true
-		if b.pin == "" {
-			b.pin = s.uid
-		}
+// see judges what an event or a look shows, if floor and pin let it.
+func (o *oracle) see(b belief, s sight) belief {
+	gone, other := b.known && b.counting, b.pin != "" && s.uid != b.pin
+	switch {
+	case !s.present:
+		s = sight{version: s.version, gone: gone}
+	case s.version < b.floor, other && (s.version == b.own || !gone):
+		return b
+	case other:
+		s = sight{version: s.version, gone: true}
+	case b.looking:
+		b.known, b.pin = true, s.uid
 	}
+	if !o.holds(s) {
+		b.since = 0
+	} else if !b.judged || !o.holds(b.last) || b.last.uid != s.uid {
+		b.since = o.now
+	}
+	b.floor, b.unseen, b.judged, b.last = max(b.floor, s.version), false, true, s
 	return o.settle(b)
 }
 
-func (o *oracle) absent(b belief, version int) belief {
-	return o.judge(b, sight{version: version, gone: b.known && b.counting})
-}
-
-func (o *oracle) present(b belief, s sight) belief {
-	other := b.pin != "" && s.uid != b.pin
-	switch {
-	case s.version < b.floor, other && s.version == b.own, other && !(b.known && b.counting):
-		return b
-	case other:
-		return o.absent(b, s.version)
-	}
-	return o.judge(b, s)
-}
-
-// event is what the handler is told. The end of another object than the one
-// pinned says nothing; what is there now does.
-func (o *oracle) event(b belief, s sight) belief {
-	switch {
-	case s.present:
-		return o.present(b, s)
-	case s.version < b.floor:
-		return b
-	case b.pin != "" && s.uid != b.pin:
-		b.owed = true
-		return b
-	}
-	return o.absent(b, s.version)
-}
-
-// look is a look at the store, read in one of these ways.
-func (o *oracle) look(b belief, views []storeView) []belief {
+// look is a look at the store. It may come at any time: the store is ahead of the events.
+func (o *oracle) look(b belief) (all []belief) {
 	b.owed = false
-	if len(views) == 0 { // not synced
-		return []belief{b}
-	}
-	var all []belief
-	for _, v := range views {
-		switch b := b; {
-		case v.key.present:
-			b.unseen = false
-			all = append(all, o.present(b, v.key))
-		case v.version < b.floor:
-			b.unseen = true
-			all = append(all, b)
-		default:
-			all = append(all, o.absent(b, v.version))
+	for _, s := range o.views {
+		b := b
+		if b.unseen = !s.present && s.version < b.floor; !b.unseen {
+			b = o.see(b, s)
 		}
+		if b = o.settle(b); b.end == "" && b.leaving != "" {
+			b = belief{end: b.leaving}
+		}
+		all = append(all, b)
 	}
 	return all
 }
 
-// deliver is a burst of events: all that were delivered, of which mine are about
-// the object. An update may merge into the next one of the same object; nothing
-// merges across a deletion. shared: others on the object may look; so may whoever was
-// told of an absence below the floor. What is owed is looked at in between or at the end.
-func (o *oracle) deliver(mine []sight, views []storeView, shared bool) {
-	shared = shared || slices.ContainsFunc(mine, func(s sight) bool { return !s.present })
-	for i, s := range mine {
-		o.each(func(b belief) []belief {
-			if s.tombstone {
-				return o.look(b, views)
-			}
-			all := []belief{o.event(b, s)}
-			if i+1 < len(mine) && s.present && mine[i+1].present && s.uid == mine[i+1].uid {
-				all = append(all, b)
-			}
-			for _, b := range all {
-				if b.end == "" && (b.owed || b.unseen || shared) {
-					all = append(all, o.look(b, views)...)
-				}
-			}
-			return all
-		})
-	}
-	o.catchUp(views)
-	if shared {
-		o.mayLook(views)
-	}
-}
-
-// catchUp looks for those whom the store had not told enough.
-func (o *oracle) catchUp(views []storeView) {
-	o.each(func(b belief) []belief {
-		if b.owed || b.unseen {
-			return o.look(b, views)
+// told is an event of the object, or (nil) of another or a second that has passed. An
+// update may be passed over for the next one of the same object. An absence below the
+// floor, of another object or of no version says only that the store will tell.
+func (o *oracle) told(s *sight) {
+	o.each(func(b belief) (all []belief) {
+		b.owed = b.owed || b.unseen
+		if s == nil && b.owed {
+			return append(o.look(b), b)
+		} else if s == nil {
+			return append(o.look(b), o.settle(b))
 		}
-		return []belief{b}
-	})
-}
-
-func (o *oracle) mustLook(views []storeView) {
-	o.each(func(b belief) []belief { return o.look(b, views) })
-}
-
-// mayLook is a look for the sake of another wait on the same object.
-func (o *oracle) mayLook(views []storeView) {
-	o.each(func(b belief) []belief { return append(o.look(b, views), b) })
-}
-
-func (o *oracle) after(s sight, views []storeView) {
-	o.each(func(b belief) []belief {
-		b.floor, b.own, b.pin, b.known, b.counting = max(b.floor, s.version), s.version, s.uid, true, true
-		b.judged = b.judged && b.last.present && b.last.uid == s.uid && b.last.version >= b.floor
-		b.unseen = false
-		return o.look(b, views)
-	})
-}
-
-// wait looks; the newest observation counts, whatever was there before.
-func (o *oracle) wait(views []storeView) {
-	o.each(func(b belief) []belief {
-		b.looking, b.counting = true, true
-		all := o.look(b, views)
-		for i := range all {
-			all[i] = o.settle(all[i])
+		if b.merged != "" && (!s.present || s.uid != b.merged) {
+			return nil
+		}
+		b.merged = ""
+		for _, b := range append(o.look(b), b) {
+			switch {
+			case b.end != "":
+			case s.tombstone, !s.present && (s.version < b.floor || b.pin != "" && s.uid != b.pin):
+				b.owed = true
+			case s.present:
+				passed := b
+				passed.merged = s.uid
+				all = append(all, passed)
+				fallthrough
+			default:
+				b = o.see(b, *s)
+			}
+			all = append(all, b)
 		}
 		return all
 	})
 }
 
-func (o *oracle) reload(generation int, views []storeView) {
-	o.generation = generation
-	o.each(func(b belief) []belief {
-		if b = o.settle(b); b.end != "" {
-			return []belief{b}
+// rest is when nothing is left to do: what is due was looked at.
+func (o *oracle) rest() {
+	o.each(func(b belief) (all []belief) {
+		if all = o.look(b); !b.owed {
+			all = append(all, b)
 		}
-		return o.look(b, views)
+		return slices.DeleteFunc(all, func(b belief) bool { return b.merged != "" })
 	})
 }
 
-// leave ends it for a reason of the caller's, after a last look if it was waited for.
-func (o *oracle) leave(cause string, views []storeView) {
-	if views != nil {
-		o.mustLook(views)
-	}
-	o.each(func(b belief) []belief {
-		b.end = cause
-		return []belief{b}
+// change is what the caller does; then the store is looked at.
+func (o *oracle) change(f func(b belief) belief) {
+	o.each(func(b belief) []belief { b.owed = true; return []belief{f(b)} })
+}
+
+// after is the caller's own write. What was judged counts if it is ours and not older.
+func (o *oracle) after(s sight) {
+	o.change(func(b belief) belief {
+		b.floor, b.own, b.pin, b.known, b.counting = max(b.floor, s.version), s.version, s.uid, true, true
+		b.judged = b.judged && b.last.present && b.last.uid == s.uid && b.last.version >= b.floor
+		b.unseen, b.merged = false, ""
+		return b
 	})
+}
+
+// reload is another predicate, which judges the newest observation at once.
+func (o *oracle) reload() {
+	o.generation++
+	o.change(func(b belief) belief { b.since = o.now; return o.settle(b) })
+}
+
+// saw keeps the states that agree with what is seen; false if there are none.
+func (o *oracle) saw(end string) bool {
+	seen := maps.Clone(o.states)
+	if maps.DeleteFunc(seen, func(b belief, _ struct{}) bool { return b.end != end }); len(seen) > 0 {
+		o.states = seen
+	}
+	return len(seen) > 0
 }
