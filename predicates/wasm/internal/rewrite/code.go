@@ -4,18 +4,22 @@ package rewrite
 type function struct {
 	*rewriter
 	*coder
-	locals uint32 // with params; the added ones follow
+	groups       int    // of locals
+	declarations []byte // of the locals
+	locals       uint32 // with params; the added ones follow
 	// regions are the function's and its loops', in the order of their heads.
 	regions []region
 	// frames are the open blocks: the region that each belongs to.
 	frames []int
 	bulk   bool // the second added local is in use
+	grows  bool // it may grow the memory
 }
 
 // region is what is executed at most once for each passing of its head.
 type region struct {
 	head   int // where in the output it begins
 	weight uint64
+	memory uint64 // loads and stores, which the weight doesn't count
 }
 
 func (r *rewriter) codeSection(c *coder) {
@@ -23,6 +27,8 @@ func (r *rewriter) codeSection(c *coder) {
 	if n != len(r.functions) && c.err == nil {
 		c.fail("%d functions, but %d with code", len(r.functions), n)
 	}
+	functions := make([]function, n)
+	grows := false
 	for i := range n {
 		size := c.readU32()
 		if size > maxBody {
@@ -33,49 +39,55 @@ func (r *rewriter) codeSection(c *coder) {
 		if c.err != nil {
 			return
 		}
-		f := function{rewriter: r, coder: body, locals: uint32(r.types[r.functions[i]].params)}
-		code := f.rewrite()
+		f := &functions[i]
+		*f = function{rewriter: r, coder: body, locals: uint32(r.types[r.functions[i]].params)}
+		f.rewrite()
 		if body.err != nil {
 			c.err = body.err
 			return
 		}
+		grows = grows || f.grows
+	}
+	price := uint64(weightMemory)
+	if r.MinPages > smallMemory || grows && r.maxPages > smallMemory {
+		price = weightFar
+	}
+	for i := range functions {
+		code := functions[i].assemble(price)
 		c.out = append(appendU32(c.out, uint32(len(code))), code...)
 	}
 }
 
-// rewrite returns the function's new code.
-func (f *function) rewrite() []byte {
-	groups := f.count("groups of locals", maxLocals)
-	for range groups {
+// rewrite reads the function and writes its instructions.
+func (f *function) rewrite() {
+	f.groups = f.count("groups of locals", maxLocals)
+	for range f.groups {
 		n := f.copyU32()
 		if uint64(f.locals)+uint64(n) > maxLocals {
 			f.fail("more than %d locals", maxLocals)
-			return nil
+			return
 		}
 		f.locals += n
 		f.copyType()
 	}
-	declared := f.out
+	f.declarations = f.out
 	f.out = make([]byte, 0, f.left()*3/2)
 	f.regions, f.frames = []region{{}}, []int{0}
 	for len(f.frames) > 0 && f.err == nil {
 		f.instruction()
 	}
 	f.end("function")
-	if f.err != nil {
-		return nil
-	}
-	return f.assemble(groups, declared)
 }
 
-// assemble puts the locals and the charges of the regions in.
-func (f *function) assemble(groups int, declared []byte) []byte {
+// assemble returns the function's new code: with the locals, and with the charges
+// of the regions at that price of a load or store.
+func (f *function) assemble(price uint64) []byte {
 	added := 1
 	if f.bulk {
 		added = 2
 	}
-	code := make([]byte, 0, len(f.out)+len(declared)+32*len(f.regions)+16)
-	code = append(appendU32(code, uint32(groups+added)), declared...)
+	code := make([]byte, 0, len(f.out)+len(f.declarations)+32*len(f.regions)+16)
+	code = append(appendU32(code, uint32(f.groups+added)), f.declarations...)
 	code = append(code, 1, typeI64)
 	if f.bulk {
 		code = append(code, 1, typeI32)
@@ -85,7 +97,7 @@ func (f *function) assemble(groups int, declared []byte) []byte {
 		code = append(code, f.out[done:region.head]...)
 		done = region.head
 		code = appendU32(append(code, opGlobalGet), f.globals)
-		code = append(appendSigned(append(code, opI64Const), int64(region.weight)), opI64Sub)
+		code = append(appendSigned(append(code, opI64Const), int64(region.weight+price*region.memory)), opI64Sub)
 		code = f.appendCheck(code)
 	}
 	return append(code, f.out[done:]...)
@@ -115,12 +127,8 @@ func (f *function) chargeLength(shift int64) {
 	f.out = f.appendCheck(append(code, opI64Sub))
 }
 
-// weigh adds to the region of the innermost open block.
-func (f *function) weigh(weight uint64) {
-	if len(f.frames) > 0 {
-		f.regions[f.frames[len(f.frames)-1]].weight += weight
-	}
-}
+// current is the region of the innermost open block.
+func (f *function) current() *region { return &f.regions[f.frames[len(f.frames)-1]] }
 
 // instruction reads and writes one instruction with all that follows it.
 func (f *function) instruction() {
@@ -137,13 +145,21 @@ func (f *function) instruction() {
 		f.misc()
 		return
 	}
-	f.weigh(known.weight)
+	if known.immediate == immMemory {
+		f.current().memory++
+	} else {
+		f.current().weight += known.weight
+	}
 	f.out = append(f.out, op)
 	switch known.immediate {
 	case immBlock:
 		f.block(op)
 	case immIndex:
 		f.copyU32()
+	case immFunctionRef:
+		if i := f.copyU32(); !f.declared[i] {
+			f.fail("a reference to function %d, which is neither exported nor an element", i)
+		}
 	case immBrTable:
 		for range f.copyCount("labels", maxBody) {
 			f.copyU32()
@@ -169,6 +185,7 @@ func (f *function) instruction() {
 		f.copyU32()
 	case immMemoryIndex:
 		f.copyExactly(0, "the memory")
+		f.grows = f.grows || op == opMemoryGrow
 	case immI32:
 		f.copySigned(32)
 	case immI64:
@@ -224,7 +241,7 @@ func (f *function) misc() {
 	case miscTableSize, miscDataDrop, miscElemDrop:
 		weight = weightSlow
 	}
-	f.weigh(weight)
+	f.current().weight += weight
 	f.out = appendU32(append(f.out, opMisc), op)
 	switch op {
 	case miscMemoryInit:
@@ -263,9 +280,12 @@ func (f *function) vector() {
 	if weight == 0 {
 		f.fail("unknown opcode 0xfd %#x", op)
 	}
-	f.weigh(weight)
+	if kind != vectorMemory && kind != vectorMemoryLane {
+		f.current().weight += weight
+	}
 	switch kind {
 	case vectorMemory, vectorMemoryLane:
+		f.current().memory++
 		f.copyU32()
 		f.copyU32()
 	case vectorBytes:

@@ -4,7 +4,7 @@
 //	m, err := rewrite.Module(binary, 1_000_000) // the start function may use a million units
 //	compiled, err := runtime.CompileModule(ctx, m.Binary)
 //	instance.ExportedGlobal(rewrite.FuelExport).(api.MutableGlobal).Set(20_000_000)
-//	_, err = instance.ExportedFunction("f").Call(ctx) // below zero now? then it ran dry
+//	_, err = instance.ExportedFunction("f").Call(ctx) // after StartExport; below zero now? then it ran dry
 //
 // # The transformation
 //
@@ -17,7 +17,8 @@
 // to, no instruction runs twice for one charge; branches not taken are paid for as
 // well. Weights are units of time, not of instructions (see weights.go): a guest
 // that spins holds up every garbage collection of the process, so the fuel must
-// bound how long it can.
+// bound how long it can. That is why loads weigh more in a module whose memory can
+// be larger than the caches.
 //
 // Instructions that work on a length (memory.fill, memory.copy, memory.init,
 // table.fill, table.copy, table.init) pay for it before they run: the length is on
@@ -27,8 +28,9 @@
 // memory and tables, which never shrink.
 //
 // In the same pass every mutable global of a number type is exported under Prefix,
-// so that its value can be saved and put back; custom sections are dropped, and
-// the maximum size of tables is cut to MaxTable.
+// so that its value can be saved and put back; the start function is exported as
+// StartExport and no longer called by the engine, which would hide why it failed;
+// custom sections are dropped, and the maximum size of tables is cut to MaxTable.
 //
 // # Invariants
 //

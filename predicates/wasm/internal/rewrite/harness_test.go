@@ -58,7 +58,16 @@ func start(rt wazero.Runtime, binary []byte) (m api.Module, compiles bool, err e
 	}
 	defer compiled.Close(ctx)
 	m, err = rt.InstantiateModule(ctx, compiled, wazero.NewModuleConfig().WithName("").WithStartFunctions())
-	return m, true, err
+	if err != nil {
+		return nil, true, err
+	}
+	if f := m.ExportedFunction(StartExport); f != nil {
+		if _, err := f.Call(ctx); err != nil {
+			_ = m.Close(ctx)
+			return nil, true, err
+		}
+	}
+	return m, true, nil
 }
 
 // outcome is what a call gives, without what may differ: which trap ended it.

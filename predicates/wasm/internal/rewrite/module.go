@@ -15,6 +15,10 @@ const Prefix = "__dw_"
 // i64.
 const FuelExport = Prefix + "fuel"
 
+// StartExport is the name under which a module's start function is exported. The
+// rewritten module has none, so that whoever runs it can tell why it failed.
+const StartExport = Prefix + "start"
+
 // PageSize is the unit of memory sizes, in bytes.
 const PageSize = 65536
 
@@ -31,8 +35,8 @@ type Rewritten struct {
 	Stateful bool
 	// MinPages is the memory's size at the start, 0 without a memory.
 	MinPages uint32
-	// HasStart says that the module has a start function, which runs on
-	// instantiation.
+	// HasStart says that the module has a start function, to be called as
+	// StartExport before anything else.
 	HasStart bool
 }
 
@@ -107,6 +111,12 @@ type rewriter struct {
 	mutable   []uint32                      // indices of Globals
 	sections  [len(sectionOrder) + 1][]byte // by section number
 	foreign   bool                          // there are imports of other things than functions
+	exports   []byte                        // the guest's
+	start     uint32
+	maxPages  uint32
+	// declared are the functions that code may make references to. The engine
+	// checks that, but takes an exported start function for a declared one.
+	declared map[uint32]bool
 }
 
 type funcType struct {
@@ -119,7 +129,7 @@ type funcType struct {
 // Any input is either refused, with an error that says what and where, or gives a
 // module that behaves like the original.
 func Module(binary []byte, fuel int64) (*Rewritten, error) {
-	r := &rewriter{fuel: fuel}
+	r := &rewriter{fuel: fuel, declared: map[uint32]bool{}}
 	if err := r.read(binary); err != nil {
 		return nil, err
 	}
@@ -127,6 +137,7 @@ func Module(binary []byte, fuel int64) (*Rewritten, error) {
 		return nil, &ImportError{r.Imports}
 	}
 	r.Binary = append(append(make([]byte, 0, len(binary)*3/2), magic...), version...)
+	r.sections[sectionExport] = r.exportAll()
 	for _, id := range sectionOrder {
 		if s := r.sections[id]; s != nil {
 			r.Binary = append(appendU32(append(r.Binary, id), uint32(len(s))), s...)
@@ -167,7 +178,6 @@ func (r *rewriter) read(binary []byte) error {
 			c.fail("a section %d where it can't be", id)
 			break
 		}
-		// What is added to sections that the module doesn't have.
 		r.absent(sectionOrder[next:rank])
 		next = rank + 1
 		if r.section(section, id); section.err != nil {
@@ -177,7 +187,9 @@ func (r *rewriter) read(binary []byte) error {
 		if section.err != nil {
 			return section.err
 		}
-		r.sections[id] = section.out
+		if id != sectionStart {
+			r.sections[id] = section.out
+		}
 	}
 	if c.err == nil {
 		r.absent(sectionOrder[next:])
@@ -188,15 +200,10 @@ func (r *rewriter) read(binary []byte) error {
 	return c.err
 }
 
-// absent makes the sections that the module doesn't have, but needs.
+// absent makes the section that the module doesn't have, but needs.
 func (r *rewriter) absent(ids []byte) {
-	for _, id := range ids {
-		switch id {
-		case sectionGlobal:
-			r.sections[id] = append([]byte{1}, r.meter()...)
-		case sectionExport:
-			r.sections[id] = r.meterExports(appendU32(nil, uint32(1+len(r.mutable))))
-		}
+	if bytes.IndexByte(ids, sectionGlobal) >= 0 {
+		r.sections[sectionGlobal] = append([]byte{1}, r.meter()...)
 	}
 }
 
@@ -215,15 +222,17 @@ func (r *rewriter) section(c *coder, id byte) {
 		}
 	case sectionMemory:
 		for range c.copyCount("memories", 1) {
-			r.MinPages = r.memory(c)
+			r.MinPages, r.maxPages = r.memory(c)
 		}
 	case sectionGlobal:
 		r.globalSection(c)
 	case sectionExport:
 		r.exportSection(c)
 	case sectionStart:
-		c.copyU32()
-		r.HasStart = true
+		r.start, r.HasStart = c.copyU32(), true
+		if t := r.functionType(r.start); t != "func ()" && c.err == nil {
+			c.fail("the start function %d is a %q, not a func ()", r.start, t)
+		}
 	case sectionElement:
 		for range c.copyCount("element segments", maxSegments) {
 			r.element(c)

@@ -74,6 +74,38 @@ func TestFuelUsed(t *testing.T) {
 	}
 }
 
+// TestMemoryWeight: what can miss every cache costs more.
+func TestMemoryWeight(t *testing.T) {
+	for memory, want := range map[string]int64{
+		"\x01\x00\x01":     1 + 1 + 4 + 1 + 1, // a page, never more
+		"\x01\x00\x10":     1 + 1 + 4 + 1 + 1,
+		"\x01\x00\x11":     1 + 1 + 16 + 1 + 1,
+		"\x01\x01\x01\x10": 1 + 1 + 4 + 1 + 1,
+	} {
+		for grow, more := range map[string]int64{"": 0, "\x41\x00\x40\x00\x1a": weightHost + 2} {
+			want := want
+			if more > 0 && len(memory) == 3 { // without a maximum
+				want = 1 + 1 + 16 + 1 + 1
+			}
+			code := "\x00\x41\x00\x41\x00\x28\x00\x00\x1a\x1a" + grow + "\x0b"
+			binary := module(
+				sectionType, "\x01\x60\x00\x00", sectionFunction, "\x01\x00", sectionMemory, memory,
+				sectionExport, "\x01\x01f\x00\x00", sectionCode, "\x01"+string(appendU32(nil, uint32(len(code))))+code)
+			r, err := Module(binary, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, _, err := start(engine(t), r.Binary)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, left, err := (run{m, r}).call(t, 1_000, "f"); err != nil || 1_000-left != want+more+1 {
+				t.Errorf("memory % x, code % x: %d units, %v; want %d", memory, code, 1_000-left, err, want+more+1)
+			}
+		}
+	}
+}
+
 // TestOutOfFuel holds that a guest stops with one unit too little, that it is told
 // by a negative meter, and that nothing has happened by then.
 func TestOutOfFuel(t *testing.T) {

@@ -146,8 +146,8 @@ func (r *rewriter) table(c *coder, own bool) {
 	c.out = appendU32(appendU32(append(c.out, 1), least), min(most, MaxTable))
 }
 
-// memory copies a memory's type and returns its size at the start.
-func (r *rewriter) memory(c *coder) uint32 {
+// memory copies a memory's type and returns its least and its greatest size.
+func (r *rewriter) memory(c *coder) (least, most uint32) {
 	switch flag := c.copyByte(); {
 	case flag&^7 != 0:
 		c.fail("unknown limits %#x of a memory", flag)
@@ -156,17 +156,17 @@ func (r *rewriter) memory(c *coder) uint32 {
 	case flag&2 != 0:
 		c.fail("a shared memory is not supported; build without threads")
 	case flag == 1:
-		least := c.copyU32()
-		if most := c.copyU32(); most < least || most > PageSize {
+		least = c.copyU32()
+		if most = c.copyU32(); most < least || most > PageSize {
 			c.fail("a memory of at least %d and at most %d pages", least, most)
 		}
-		return least
+		return least, most
 	}
-	least := c.copyU32()
+	least = c.copyU32()
 	if least > PageSize {
 		c.fail("a memory of %d pages", least)
 	}
-	return least
+	return least, PageSize
 }
 
 // globalSection copies the guest's globals and adds the meter behind them.
@@ -215,7 +215,7 @@ func (r *rewriter) constant(c *coder) {
 		case opRefNull:
 			c.copyRefType()
 		case opRefFunc:
-			c.copyU32()
+			r.declared[c.copyU32()] = true
 		case opVector:
 			c.copyExactly(vectorConst, "the vector instruction of a constant")
 			c.copyBytes(16)
@@ -235,16 +235,18 @@ func (r *rewriter) copyGlobalIndex(c *coder) {
 }
 
 func (r *rewriter) exportSection(c *coder) {
-	n := c.count("exports", maxExports)
-	c.out = appendU32(c.out, uint32(n+1+len(r.mutable)))
-	for range n {
+	for range c.count("exports", maxExports) {
 		e := Extern{Name: c.copyName()}
 		if strings.HasPrefix(e.Name, Prefix) {
 			c.fail("the export %q: names that begin with %s are reserved", e.Name, Prefix)
 		}
 		switch kind := c.copyByte(); kind {
 		case 0:
-			e.Type = r.exportedFunction(c)
+			i := c.copyU32()
+			if e.Type = r.functionType(i); e.Type == "" {
+				c.fail("the export %q is of no function", e.Name)
+			}
+			r.declared[i] = true
 		case 1:
 			e.Type = "table"
 			c.copyU32()
@@ -262,26 +264,34 @@ func (r *rewriter) exportSection(c *coder) {
 		}
 		r.Exports = append(r.Exports, e)
 	}
-	c.out = r.meterExports(c.out)
+	r.exports = c.out
 }
 
-// exportedFunction copies a function's index and returns its type.
-func (r *rewriter) exportedFunction(c *coder) string {
-	i := int64(c.copyU32())
+// functionType returns a function's type, "" if there is none of that index.
+func (r *rewriter) functionType(index uint32) string {
+	i := int64(index)
 	if i < int64(len(r.Imports)) {
 		return r.Imports[i].Type
 	}
 	if i -= int64(len(r.Imports)); i >= int64(len(r.functions)) {
-		c.fail("there is no function %d", i)
 		return ""
 	}
 	return r.types[r.functions[i]].text
 }
 
-// meterExports appends the exports of the mutable globals and of the meter.
-func (r *rewriter) meterExports(out []byte) []byte {
+// exportAll returns the content of the export section: the guest's exports, its
+// mutable globals, its start function and the meter.
+func (r *rewriter) exportAll() []byte {
+	n := len(r.Exports) + len(r.mutable) + 1
+	if r.HasStart {
+		n++
+	}
+	out := append(appendU32(nil, uint32(n)), r.exports...)
 	for i, name := range r.Globals {
 		out = appendU32(append(appendName(out, name), 3), r.mutable[i])
+	}
+	if r.HasStart {
+		out = appendU32(append(appendName(out, StartExport), 0), r.start)
 	}
 	return appendU32(append(appendName(out, FuelExport), 3), r.globals)
 }
@@ -311,7 +321,7 @@ func (r *rewriter) element(c *coder) {
 		if expressions {
 			r.constant(c)
 		} else {
-			c.copyU32()
+			r.declared[c.copyU32()] = true
 		}
 	}
 }

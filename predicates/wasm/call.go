@@ -1,0 +1,195 @@
+package wasm
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tetratelabs/wazero/api"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/klog/v2"
+
+	"github.com/donewhen/donewhen/predicates/internal/jsonform"
+	"github.com/donewhen/donewhen/predicates/wasm/internal/rewrite"
+)
+
+// call is what host functions know of the call under way. Each instance has one,
+// which is used again and again; it is the context that the engine hands through,
+// so that a call allocates nothing.
+type call struct {
+	context.Context
+	rt   *Runtime
+	fuel api.MutableGlobal // nil while the instance is being made
+	// starting: the engine looks into the context for what instances are made with.
+	starting bool
+
+	// document; the members are absent where nothing is known of them.
+	object, params, settings jsonform.Value
+	paramsHolder             unstructured.Unstructured
+
+	started  time.Time // zero without a timeout
+	timeout  time.Duration
+	gets     int
+	encoded  int
+	random   uint64
+	logged   int
+	code     [maxCode]byte
+	codeLen  int
+	message  [maxMessage]byte
+	msgLen   int
+	stderr   []byte
+	path     [maxPath]byte
+	scratch  []byte            // what is encoded and not kept
+	subtrees map[string][]byte // what is, by path
+}
+
+type callKey struct{}
+
+// Value implements context.Context.
+func (c *call) Value(key any) any {
+	if key == (callKey{}) {
+		return c
+	}
+	if c.starting {
+		return c.Context.Value(key)
+	}
+	return nil // the engine's only questions are about options that aren't in use
+}
+
+// callOf returns the call of the context that a host function was given.
+func callOf(ctx context.Context) *call {
+	if c, ok := ctx.(*call); ok {
+		return c
+	}
+	return ctx.Value(callKey{}).(*call)
+}
+
+// begin makes the call ready for another one.
+func (c *call) begin(ctx context.Context, timeout time.Duration) {
+	c.Context = ctx
+	c.object, c.params, c.settings = jsonform.Value{}, jsonform.Value{}, jsonform.Value{}
+	c.timeout, c.started = timeout, time.Time{}
+	if timeout > 0 {
+		c.started = c.rt.clock.Now()
+	}
+	c.gets, c.encoded, c.random, c.logged = 0, 0, 0, 0
+	c.codeLen, c.msgLen = 0, 0
+	c.stderr = c.stderr[:0]
+	clear(c.subtrees)
+}
+
+// setParams makes params visible, without an allocation.
+func (c *call) setParams(params map[string]any) {
+	if params != nil {
+		c.paramsHolder.Object = params
+		c.params = c.rt.plans.Object(&c.paramsHolder, nil)
+	}
+}
+
+// end lets go of what the call was about.
+func (c *call) end() {
+	c.Context, c.paramsHolder.Object = nil, nil
+	c.object, c.params, c.settings = jsonform.Value{}, jsonform.Value{}, jsonform.Value{}
+	clear(c.subtrees)
+}
+
+// late returns an error once the timeout has passed.
+func (c *call) late() *Error {
+	if c.timeout > 0 {
+		if took := c.rt.clock.Since(c.started); took > c.timeout {
+			return newError(LimitExceeded, "the module took %v, its timeout is %v", took.Round(time.Millisecond), c.timeout)
+		}
+	}
+	return nil
+}
+
+// enter is the beginning of every host function: it pays for it and looks at the
+// time.
+func (c *call) enter(m api.Module) {
+	if err := c.late(); err != nil {
+		panic(err)
+	}
+	c.charge(m, priceCall)
+}
+
+// errOutOfFuel ends the guest; whoever called it sees the meter.
+var errOutOfFuel = newError(FuelExhausted, "out of fuel in a host function")
+
+// charge takes fuel.
+func (c *call) charge(m api.Module, units uint64) {
+	fuel := c.fuel
+	if fuel == nil {
+		fuel = m.ExportedGlobal(rewrite.FuelExport).(api.MutableGlobal)
+	}
+	left := int64(fuel.Get()) - int64(units)
+	fuel.Set(uint64(left))
+	if left < 0 {
+		panic(errOutOfFuel)
+	}
+}
+
+// view returns a part of the guest's memory.
+func (c *call) view(m api.Module, function string, ptr, length uint32) []byte {
+	b, ok := m.Memory().Read(ptr, length)
+	if !ok {
+		panic(newError(BadPointer, "%s: %d bytes at %#x are not in the module's memory of %d bytes", function, length, ptr, m.Memory().Size()))
+	}
+	return b
+}
+
+// setResult keeps what the guest says of its verdict.
+func (c *call) setResult(code, message []byte) {
+	if len(code) > maxCode {
+		panic(newError(BadResult, "result: a code of %d bytes, at most %d are allowed", len(code), maxCode))
+	}
+	if !utf8.Valid(code) {
+		panic(newError(BadResult, "result: the code is no UTF-8"))
+	}
+	if len(message) > maxMessage {
+		cut := maxMessage
+		for cut > 0 && !utf8.RuneStart(message[cut]) {
+			cut--
+		}
+		message = message[:cut]
+	}
+	if !utf8.Valid(message) {
+		panic(newError(BadResult, "result: the message is no UTF-8"))
+	}
+	c.codeLen = copy(c.code[:], code)
+	c.msgLen = copy(c.message[:], message)
+}
+
+// log writes a line of the guest's.
+func (c *call) log(level uint32, text []byte) {
+	room := maxLog - c.logged
+	if room <= 0 {
+		return
+	}
+	c.logged += len(text)
+	text = text[:min(room, len(text))]
+	line := strings.ToValidUTF8(string(text), "\uFFFD")
+	logger := klog.FromContext(c.Context)
+	switch level {
+	case 0:
+		logger.V(4).Info("WebAssembly module", "text", line)
+	case 1:
+		logger.V(2).Info("WebAssembly module", "text", line)
+	case 2:
+		logger.Info("WebAssembly module warns", "text", line)
+	default:
+		logger.Error(nil, "WebAssembly module", "text", line)
+	}
+}
+
+// written returns what the guest wrote to its output, to be put behind an error.
+func (c *call) written() string {
+	text := strings.TrimSpace(strings.ToValidUTF8(string(c.stderr), "\uFFFD"))
+	switch {
+	case text == "":
+		return ""
+	case len(text) > maxMessage:
+		text = strings.ToValidUTF8(text[:maxMessage], "") + "…"
+	}
+	return "; it wrote: " + text
+}

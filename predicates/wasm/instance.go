@@ -1,0 +1,157 @@
+package wasm
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/donewhen/donewhen/predicates/wasm/internal/rewrite"
+)
+
+// instance is a module with memory of its own. One goroutine uses it at a time.
+type instance struct {
+	code     *code
+	module   api.Module
+	memory   *memory
+	evaluate api.Function
+	validate api.Function // nil if there is none
+	fuel     api.MutableGlobal
+	globals  []api.MutableGlobal
+	call     call
+	stack    [1]uint64
+	used     time.Time // when it became idle
+}
+
+// snapshot is the state that a module's instances have before each call.
+type snapshot struct {
+	memory  []byte
+	globals []uint64
+}
+
+// newInstance makes an instance. What it starts with must fit the budget, which the
+// caller has reserved. If there is a snapshot it is taken over and the guest's own
+// initialization isn't run: it would give the same.
+func (c *code) newInstance(ctx context.Context, mem *memory, from *snapshot) (_ *instance, err error) {
+	i := &instance{code: c, memory: mem}
+	i.call.rt = c.rt
+	i.call.begin(experimental.WithMemoryAllocator(ctx, mem), 0)
+	i.call.starting = true
+	defer func() {
+		if err != nil {
+			err = i.failure("start the module", err)
+			i.close()
+		}
+	}()
+	mem.limit = MaxMemory
+	// The empty name is that of any number of instances.
+	i.module, err = c.rt.engine.InstantiateModule(&i.call, c.compiled, wazero.NewModuleConfig().WithName("").WithStartFunctions())
+	if err != nil {
+		return nil, err
+	}
+	i.call.starting = false
+	i.fuel = i.module.ExportedGlobal(rewrite.FuelExport).(api.MutableGlobal)
+	i.call.fuel = i.fuel
+	for _, name := range c.meta.Globals {
+		i.globals = append(i.globals, i.module.ExportedGlobal(name).(api.MutableGlobal))
+	}
+	i.evaluate = i.module.ExportedFunction(exportEvaluate)
+	i.validate = i.module.ExportedFunction(exportValidate)
+	if from != nil {
+		return i, i.takeOver(from)
+	}
+	for _, name := range []string{rewrite.StartExport, exportInitialize} {
+		if f := i.module.ExportedFunction(name); f != nil {
+			i.fuel.Set(StartFuel)
+			if err := f.CallWithStack(&i.call, nil); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return i, nil
+}
+
+// takeOver puts a snapshot of another instance in force.
+func (i *instance) takeOver(s *snapshot) error {
+	mem := i.module.Memory()
+	if more := uint32(len(s.memory)) - mem.Size(); more > 0 {
+		if _, ok := mem.Grow(more / rewrite.PageSize); !ok {
+			return newError(MemoryLimit, "no room for the %d bytes of memory that the module starts with: %s is reached", len(s.memory), i.memory.denied)
+		}
+	}
+	i.reset(s)
+	return nil
+}
+
+// save returns the instance's state.
+func (i *instance) save() *snapshot {
+	s := &snapshot{memory: append([]byte(nil), i.memory.buf...), globals: make([]uint64, len(i.globals))}
+	for n, g := range i.globals {
+		s.globals[n] = g.Get()
+	}
+	return s
+}
+
+// reset puts the state back, after which the instance knows nothing of any call.
+// It reports whether that can be done: not if the memory has grown.
+func (i *instance) reset(s *snapshot) bool {
+	if len(i.memory.buf) != len(s.memory) {
+		return false
+	}
+	copy(i.memory.buf, s.memory)
+	for n, g := range i.globals {
+		g.Set(s.globals[n])
+	}
+	return true
+}
+
+// run calls a function that returns an i32.
+func (i *instance) run(f api.Function, what string, fuel int64) (int32, *Error) {
+	i.fuel.Set(uint64(fuel))
+	i.memory.denied = ""
+	if err := f.CallWithStack(&i.call, i.stack[:]); err != nil {
+		return 0, i.failure(what, err)
+	}
+	return int32(uint32(i.stack[0])), nil
+}
+
+// fuelUsed returns what the last call used of its fuel.
+func (i *instance) fuelUsed(of int64) int64 { return of - int64(i.fuel.Get()) }
+
+// failure says what the engine's error is, with what the guest wrote.
+func (i *instance) failure(what string, err error) *Error {
+	e, ok := errors.AsType[*Error](err)
+	switch {
+	case ok && e != errOutOfFuel:
+		return &Error{Reason: e.Reason, Message: e.Message + i.call.written()}
+	case ok, i.outOfFuel():
+		return newError(FuelExhausted, "%s: the fuel is used up%s", what, i.call.written())
+	case i.memory.denied != "":
+		return newError(MemoryLimit, "%s: no memory could be added to the %d KiB, %s is reached: %s%s", what, len(i.memory.buf)>>10, i.memory.denied, trapText(err), i.call.written())
+	}
+	return newError(Trap, "%s: %s%s", what, trapText(err), i.call.written())
+}
+
+func (i *instance) outOfFuel() bool { return i.fuel != nil && int64(i.fuel.Get()) < 0 }
+
+// trapText returns the engine's word for a trap, without the stack, in which
+// functions have no names.
+func trapText(err error) string {
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		err = e
+	}
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	return text
+}
+
+// close lets the instance and its memory go.
+func (i *instance) close() {
+	if i.module != nil {
+		_ = i.module.Close(context.Background()) // nothing of it is open
+	}
+	i.memory.Free()
+}

@@ -1,0 +1,174 @@
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"k8s.io/utils/clock"
+
+	"github.com/donewhen/donewhen/predicates/internal/jsonform"
+	"github.com/donewhen/donewhen/predicates/wasm/internal/rewrite"
+)
+
+// Option changes how a Runtime works.
+type Option func(*config)
+
+type config struct {
+	clock       clock.WithDelayedExecution
+	totalMemory uint64
+	moduleSize  int64
+	instances   int
+	cacheDir    string
+}
+
+// WithClock gives the clock by which guests are parked, instances idle and
+// evaluations take too long.
+func WithClock(c clock.WithDelayedExecution) Option { return func(o *config) { o.clock = c } }
+
+// WithTotalMemory bounds the linear memory of all instances together, in bytes.
+// The default is DefaultTotalMemory.
+func WithTotalMemory(bytes uint64) Option { return func(o *config) { o.totalMemory = bytes } }
+
+// WithModuleSize bounds the size of modules, unzipped, in bytes: DefaultModuleSize
+// if it isn't given, MaxModuleSize at most.
+func WithModuleSize(bytes int64) Option { return func(o *config) { o.moduleSize = bytes } }
+
+// WithInstances bounds the instances of each module, GOMAXPROCS by default.
+func WithInstances(n int) Option { return func(o *config) { o.instances = n } }
+
+// WithCacheDir keeps compiled modules in the directory. Who can write there decides
+// what runs.
+func WithCacheDir(dir string) Option { return func(o *config) { o.cacheDir = dir } }
+
+// Runtime compiles and runs modules. A process needs one. It is safe for concurrent
+// use.
+type Runtime struct {
+	config
+	engine wazero.Runtime
+	cache  wazero.CompilationCache
+	budget budget
+	plans  *jsonform.Plans
+
+	mu      sync.Mutex
+	modules map[string]*code // by digest
+	sweep   clock.Timer      // nil while no instance is idle
+	closed  bool
+}
+
+// New returns a runtime. The error is that of an option's value, or of the cache
+// directory.
+func New(opts ...Option) (*Runtime, error) {
+	r := &Runtime{
+		config: config{
+			clock: clock.RealClock{}, totalMemory: DefaultTotalMemory,
+			moduleSize: DefaultModuleSize, instances: runtime.GOMAXPROCS(0),
+		},
+		plans: jsonform.NewPlans(), modules: map[string]*code{},
+	}
+	for _, opt := range opts {
+		opt(&r.config)
+	}
+	switch {
+	case r.moduleSize < 1 || r.moduleSize > MaxModuleSize:
+		return nil, fmt.Errorf("set up WebAssembly: modules of at most %d bytes; allowed are 1 to %d", r.moduleSize, MaxModuleSize)
+	case r.instances < 1:
+		return nil, fmt.Errorf("set up WebAssembly: %d instances of each module; allowed is 1 and more", r.instances)
+	}
+	r.budget.limit = r.totalMemory
+	engine := wazero.NewRuntimeConfig().WithMemoryLimitPages(MaxMemory / rewrite.PageSize).WithDebugInfoEnabled(false)
+	if r.cacheDir != "" {
+		cache, err := wazero.NewCompilationCacheWithDir(r.cacheDir)
+		if err != nil {
+			return nil, fmt.Errorf("set up WebAssembly: open the cache directory %s: %w", r.cacheDir, err)
+		}
+		r.cache, engine = cache, engine.WithCompilationCache(cache)
+	}
+	ctx := context.Background()
+	r.engine = wazero.NewRuntimeWithConfig(ctx, engine)
+	if err := r.host(ctx); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// Close ends the runtime and everything in it. No evaluation may be under way.
+func (r *Runtime) Close() error {
+	r.mu.Lock()
+	r.closed = true
+	if r.sweep != nil {
+		r.sweep.Stop()
+		r.sweep = nil
+	}
+	r.modules = map[string]*code{}
+	r.mu.Unlock()
+	ctx := context.Background()
+	err := r.engine.Close(ctx)
+	if r.cache != nil {
+		err = errors.Join(err, r.cache.Close(ctx))
+	}
+	if err != nil {
+		return fmt.Errorf("close the WebAssembly runtime: %w", err)
+	}
+	return nil
+}
+
+// Memory returns how many bytes of linear memory all instances have now.
+func (r *Runtime) Memory() uint64 { return r.budget.inUse() }
+
+// reserve takes n bytes of the budget; if they aren't there, idle instances are
+// closed, those of the module that was used longest ago first.
+func (r *Runtime) reserve(n uint64) bool {
+	for !r.budget.reserve(n) {
+		if !r.closeIdle() {
+			return false
+		}
+	}
+	return true
+}
+
+// closeIdle closes one idle instance; false if there is none.
+func (r *Runtime) closeIdle() bool {
+	r.mu.Lock()
+	var oldest *code
+	var since time.Time
+	for _, c := range r.modules {
+		if used, ok := c.pool.idleSince(); ok && (oldest == nil || used.Before(since)) {
+			oldest, since = c, used
+		}
+	}
+	r.mu.Unlock()
+	return oldest != nil && oldest.pool.closeOldest()
+}
+
+// idle has the instances that stay idle closed.
+func (r *Runtime) idle() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.sweep == nil && !r.closed {
+		// In a goroutine: a clock may hold a lock while it tells.
+		r.sweep = r.clock.AfterFunc(idleTime, func() { go r.closeLongIdle() })
+	}
+}
+
+// closeLongIdle closes the instances that have been idle for long enough.
+func (r *Runtime) closeLongIdle() {
+	r.mu.Lock()
+	r.sweep = nil
+	var pools []*pool
+	for _, c := range r.modules {
+		pools = append(pools, &c.pool)
+	}
+	r.mu.Unlock()
+	left, before := false, r.clock.Now().Add(-idleTime)
+	for _, p := range pools {
+		left = p.closeBefore(before) || left
+	}
+	if left {
+		r.idle()
+	}
+}

@@ -1,0 +1,8 @@
+;; get: a path that is too long.
+(module
+  (import "dw" "get" (func $get (param i32 i32 i32 i32) (result i64)))
+  (memory (export "memory") 1)
+  (func (export "dw_abi_v1"))
+  (func (export "dw_evaluate") (result i32)
+    (drop (call $get (i32.const 0) (i32.const 1025) (i32.const 0) (i32.const 0)))
+    (i32.const 1)))

@@ -1,0 +1,8 @@
+;; random_get: a buffer outside the memory.
+(module
+  (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
+  (memory (export "memory") 1)
+  (func (export "dw_abi_v1"))
+  (func (export "dw_evaluate") (result i32)
+    (drop (call $random (i32.const 1) (i32.const 65536)))
+    (i32.const 1)))

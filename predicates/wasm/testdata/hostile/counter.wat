@@ -1,0 +1,16 @@
+;; Counts its calls in a global, in memory and in its own data, and fails if it remembers one.
+(module
+  (memory (export "memory") 1)
+  (func (export "dw_abi_v1"))
+  (data (i32.const 100) "\00")
+  (global $n (mut i32) (i32.const 0))
+  (global $x (mut f64) (f64.const 0))
+  (func (export "dw_evaluate") (result i32)
+    (if (i32.or (i32.or (global.get $n) (i32.load8_u (i32.const 100)))
+                (i32.or (f64.ne (global.get $x) (f64.const 0)) (i32.load (i32.const 60000))))
+      (then (return (i32.const 2))))
+    (global.set $n (i32.add (global.get $n) (i32.const 1)))
+    (global.set $x (f64.const 1))
+    (i32.store8 (i32.const 100) (i32.const 1))
+    (i32.store (i32.const 60000) (i32.const 1))
+    (i32.const 1)))

@@ -1,0 +1,6 @@
+;; Divides by zero.
+(module
+  (memory (export "memory") 1)
+  (func (export "dw_abi_v1"))
+  (func (export "dw_evaluate") (result i32)
+    (i32.div_u (i32.const 1) (i32.const 0))))

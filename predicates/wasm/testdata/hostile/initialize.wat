@@ -1,0 +1,7 @@
+;; An _initialize that spins.
+(module
+  (memory (export "memory") 1)
+  (func (export "dw_abi_v1"))
+  (func (export "_initialize") (loop $l (br $l)))
+  (func (export "dw_evaluate") (result i32)
+    (i32.const 1)))

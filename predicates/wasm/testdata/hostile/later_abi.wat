@@ -1,0 +1,6 @@
+;; Speaks a later version of the contract.
+(module
+  (memory (export "memory") 1)
+  (func (export "dw_abi_v3"))
+  (func (export "dw_evaluate") (result i32)
+    (i32.const 1)))

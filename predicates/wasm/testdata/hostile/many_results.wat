@@ -1,0 +1,8 @@
+;; Gives its result again and again.
+(module
+  (import "dw" "result" (func $result (param i32 i32 i32 i32)))
+  (memory (export "memory") 1)
+  (func (export "dw_abi_v1"))
+  (func (export "dw_evaluate") (result i32)
+    (loop $l (call $result (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 1024)) (br $l))
+    (i32.const 1)))

@@ -1,0 +1,6 @@
+;; Returns what means nothing.
+(module
+  (memory (export "memory") 1)
+  (func (export "dw_abi_v1"))
+  (func (export "dw_evaluate") (result i32)
+    (i32.const 9)))

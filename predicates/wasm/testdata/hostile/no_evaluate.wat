@@ -1,0 +1,5 @@
+;; Has no dw_evaluate.
+(module
+  (memory (export "memory") 1)
+  (func (export "dw_abi_v1"))
+  )

@@ -1,0 +1,9 @@
+;; get: a path that is no JSON Pointer.
+(module
+  (import "dw" "get" (func $get (param i32 i32 i32 i32) (result i64)))
+  (memory (export "memory") 1)
+  (func (export "dw_abi_v1"))
+  (data (i32.const 0) "object")
+  (func (export "dw_evaluate") (result i32)
+    (drop (call $get (i32.const 0) (i32.const 6) (i32.const 64) (i32.const 8)))
+    (i32.const 1)))

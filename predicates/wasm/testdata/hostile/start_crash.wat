@@ -1,0 +1,8 @@
+;; A start function that crashes.
+(module
+  (memory (export "memory") 1)
+  (func (export "dw_abi_v1"))
+  (func $s (unreachable))
+  (start $s)
+  (func (export "dw_evaluate") (result i32)
+    (i32.const 1)))

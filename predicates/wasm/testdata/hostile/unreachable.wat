@@ -1,0 +1,6 @@
+;; Crashes.
+(module
+  (memory (export "memory") 1)
+  (func (export "dw_abi_v1"))
+  (func (export "dw_evaluate") (result i32)
+    (unreachable)))
