@@ -42,7 +42,7 @@ type builder struct {
 // build checks and compiles the entry's predicate. If the cache holds one of the
 // same content, that is returned instead. The predicate is only good if no
 // problem was reported.
-func build(e *entry, l *Loader, cache map[string]*Predicate) *Predicate {
+func build(e *entry, l *Loader, shared *interned, cache map[string]*Predicate) *Predicate {
 	before := len(e.problems.list) + e.problems.dropped
 	b := builder{entry: e, compiler: l.compiler, redaction: l.redaction, spec: &e.predicate.Spec}
 	b.name()
@@ -65,14 +65,14 @@ func build(e *entry, l *Loader, cache map[string]*Predicate) *Predicate {
 			return p
 		}
 	}
-	b.expressions(&judged, params, kinds)
+	b.expressions(&judged, params, kinds, shared)
 	if len(e.problems.list)+e.problems.dropped > before || !e.sound {
 		return nil
 	}
 	return &Predicate{
 		id: judged.ID, kind: judged.Kind, resources: resources,
 		gone: judged.ExpectsGone, params: params, core: judge.New(judged),
-		warnings: b.lint(&judged), schemas: kinds,
+		warnings: b.lint(&judged), schemas: kinds, environment: b.environment,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/donewhen/donewhen/engine"
+	"github.com/donewhen/donewhen/predicates/celexpr"
 	"github.com/donewhen/donewhen/predicates/internal/judge"
 	"github.com/donewhen/donewhen/predicates/schemas"
 )
@@ -19,7 +20,9 @@ type Predicate struct {
 	params    []param
 	core      *judge.Core
 	warnings  []warning
-	schemas   []*schemas.Schema // what its expressions were checked against
+	// environment is what its expressions see; others may share it.
+	environment *celexpr.Environment
+	schemas     []*schemas.Schema // what its expressions were checked against
 }
 
 var _ engine.Predicate = (*Predicate)(nil)

@@ -148,3 +148,17 @@ func sortProblems(list []Problem, sources []Source) {
 			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 }
+
+// take adds an entry's own problems, and those it gets from now on.
+func (p *problems) take(e *entry) {
+	own := e.problems
+	e.problems = p
+	for _, problem := range own.list {
+		p.add(problem)
+	}
+	for _, warning := range own.warnings {
+		p.warn(warning)
+	}
+	p.dropped += own.dropped
+	p.droppedWarning += own.droppedWarning
+}

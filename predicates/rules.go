@@ -26,23 +26,14 @@ const (
 )
 
 // expressions checks and compiles variables and rules.
-func (b *builder) expressions(spec *judge.Spec, params []param, kinds []*schemas.Schema) {
-	declared := make([]celexpr.Param, len(params))
-	var sensitive []string
-	for i, p := range params {
-		declared[i] = celexpr.Param{Name: p.Name, Type: p.Type}
-		if p.Sensitive {
-			sensitive = append(sensitive, p.Name)
-		}
-	}
-	environment, err := celexpr.NewEnvironment(declared, celexpr.WithCompiler(b.compiler),
-		celexpr.WithRedaction(b.redaction, sensitive...), celexpr.WithSchemas(kinds...))
-	if err != nil {
-		b.at([]any{"spec", "params"}, "", "%v", err)
+func (b *builder) expressions(spec *judge.Spec, params []param, kinds []*schemas.Schema, shared *interned) {
+	key := environmentKey(params, b.spec.Variables, kinds)
+	if b.environment = shared.find(key); b.environment != nil {
+		b.sharedVariables()
+	} else if !b.declare(params, kinds, func(e *celexpr.Environment) *celexpr.Environment { return shared.keep(key, e) }) {
 		return
 	}
-	b.environment, spec.Environment = environment, environment
-	b.variables()
+	spec.Environment = b.environment
 
 	s := b.spec
 	if spec.ExpectsGone {
@@ -59,6 +50,41 @@ func (b *builder) expressions(spec *judge.Spec, params []param, kinds []*schemas
 	spec.Done = b.rules(fieldDone, s.Done, codes.OK)
 	spec.Failed = b.rules(fieldFailed, s.Failed, codes.Internal)
 	spec.Pending = b.rules(fieldPending, s.Pending, codes.OK)
+}
+
+// declare makes the environment. It is shared if nothing is wrong with it.
+func (b *builder) declare(params []param, kinds []*schemas.Schema, share func(*celexpr.Environment) *celexpr.Environment) bool {
+	declared := make([]celexpr.Param, len(params))
+	var sensitive []string
+	for i, p := range params {
+		declared[i] = celexpr.Param{Name: p.Name, Type: p.Type}
+		if p.Sensitive {
+			sensitive = append(sensitive, p.Name)
+		}
+	}
+	environment, err := celexpr.NewEnvironment(declared, celexpr.WithCompiler(b.compiler),
+		celexpr.WithRedaction(b.redaction, sensitive...), celexpr.WithSchemas(kinds...))
+	if err != nil {
+		b.at([]any{"spec", "params"}, "", "%v", err)
+		return false
+	}
+	b.environment = environment
+	before := len(b.problems.list)
+	if b.variables(); len(b.problems.list) == before && b.sound {
+		b.environment = share(environment)
+		b.compiled = nil
+		b.sharedVariables()
+	}
+	return true
+}
+
+// sharedVariables notes the variables of an environment that is complete.
+func (b *builder) sharedVariables() {
+	for i, v := range b.spec.Variables {
+		if program := b.environment.Variable(v.Name); program != nil {
+			b.compiled = append(b.compiled, compiled{[]any{"spec", "variables", i, "expression"}, program})
+		}
+	}
 }
 
 func (b *builder) variables() {

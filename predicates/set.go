@@ -48,7 +48,7 @@ func NewSet(operations []engine.Operation, sources ...Source) (*Set, error) {
 
 // load builds a set; what the cache has compiled already isn't compiled again.
 func (l *Loader) load(sources []Source, cache map[string]*Predicate) (*Set, error) {
-	all := &problems{}
+	all, shared := &problems{}, &interned{}
 	r := &resolver{operations: l.operations, entries: map[string]*entry{}, predicates: map[string]*Predicate{}}
 	set := &Set{
 		operations: l.operations, predicates: r.predicates, origins: map[string]Origin{},
@@ -64,7 +64,10 @@ func (l *Loader) load(sources []Source, cache map[string]*Predicate) (*Set, erro
 		}
 		names[source.Name] = true
 		inSource, boundInSource := map[string]*entry{}, map[boundKey]*entry{}
-		for _, e := range read(source, all) {
+		entries := read(source, all)
+		built := buildAll(entries, l, shared, cache)
+		for j, e := range entries {
+			all.take(e)
 			if e.binding != nil {
 				key := prepare(e)
 				if first := boundInSource[key]; first != nil && key.operation != "" {
@@ -82,7 +85,7 @@ func (l *Loader) load(sources []Source, cache map[string]*Predicate) (*Set, erro
 				bindings[key] = e
 				continue
 			}
-			p := build(e, l, cache)
+			p := built[j]
 			if p != nil {
 				e.warnAll(p.warnings)
 			}
@@ -124,6 +127,19 @@ func (l *Loader) load(sources []Source, cache map[string]*Predicate) (*Set, erro
 		return nil, strictError(set.warnings)
 	}
 	return set, nil
+}
+
+// buildAll builds the predicates among a source's entries, at their places in the
+// list. What is wrong with one is for then in problems of its own.
+func buildAll(entries []*entry, l *Loader, shared *interned, cache map[string]*Predicate) []*Predicate {
+	built := make([]*Predicate, len(entries))
+	parallel(len(entries), func(i int) {
+		entries[i].problems = &problems{}
+		if entries[i].predicate != nil {
+			built[i] = build(entries[i], l, shared, cache)
+		}
+	})
+	return built
 }
 
 // unbound warns of predicates that neither override one nor end an operation, and

@@ -151,8 +151,17 @@ func readFile(s Source, f File, all *problems) []*entry {
 			Message: found.Message, Hint: found.Hint, Excerpt: text.Excerpt(found.Line, found.Column),
 		})
 	}
-	for _, d := range documents {
-		if e := decode(&entry{Document: d, source: s.Name, file: f.Name, files: s.Files, problems: all}); e != nil {
+	decoded := make([]*entry, len(documents))
+	own := make([]*problems, len(documents))
+	parallel(len(documents), func(i int) {
+		own[i] = &problems{}
+		decoded[i] = decode(&entry{Document: documents[i], source: s.Name, file: f.Name, files: s.Files, problems: own[i]})
+	})
+	for i, e := range decoded {
+		for _, problem := range own[i].list {
+			all.add(problem)
+		}
+		if e != nil {
 			entries = append(entries, e)
 		}
 	}

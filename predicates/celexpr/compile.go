@@ -37,8 +37,24 @@ type Issue struct {
 // Compile checks the expression and returns all issues, or a program. A value of
 // type dyn is accepted here and checked when it is evaluated.
 func (e *Environment) Compile(expression string, want Output) (*Program, []Issue) {
+	key := programKey{expression, want, len(e.variables)}
+	if known, ok := e.programs.Load(key); ok {
+		return known.(*Program), nil
+	}
 	program, _, issues := e.compile(expression, want, false)
-	return program, issues
+	if program == nil {
+		return nil, issues
+	}
+	first, _ := e.programs.LoadOrStore(key, program)
+	return first.(*Program), nil
+}
+
+// programKey identifies an expression of an environment. Those compiled before a
+// variable was added saw less.
+type programKey struct {
+	expression string
+	want       Output
+	variables  int
 }
 
 func (e *Environment) compile(expression string, want Output, isVariable bool) (*Program, schemaCheck, []Issue) {

@@ -39,8 +39,8 @@ type options struct {
 func WithCompiler(c *Compiler) Option { return func(o *options) { o.compiler = c } }
 
 // Environment is what the expressions of one predicate see: object, its params
-// and its variables. NewEnvironment, AddVariable and Compile build it and are for
-// one goroutine; after that it is immutable, and Evaluation and BindParams are
+// and its variables. NewEnvironment and AddVariable build it and are for one
+// goroutine; after that it is immutable, and Compile, Evaluation and BindParams are
 // safe for concurrent use.
 type Environment struct {
 	compiler  *Compiler
@@ -50,7 +50,9 @@ type Environment struct {
 	slots map[string]slot
 	// kinds are the schemas of object.
 	kinds []*kindScope
-	pool  sync.Pool
+	// programs are what Compile returned, so that equal expressions share one.
+	programs sync.Map // *Program by programKey
+	pool     sync.Pool
 
 	redaction redaction
 }
