@@ -17,17 +17,18 @@ import (
 
 // options are the command's flags.
 type options struct {
-	endpoint            string
-	kubeconfig          string
-	namespace           string
-	predicatesConfigMap string
-	gate                string
-	nodeID              string
-	nodeZone            string
-	metricsAddress      string
-	metricsAddressFile  string
-	kubeAPIQPS          float32
-	verbosity           int
+	endpoint           string
+	kubeconfig         string
+	namespace          string
+	sources            []sourceSpec
+	lastGood           string
+	gate               string
+	nodeID             string
+	nodeZone           string
+	metricsAddress     string
+	metricsAddressFile string
+	kubeAPIQPS         float32
+	verbosity          int
 }
 
 func newCommand(log io.Writer) *cobra.Command {
@@ -58,7 +59,8 @@ own suites, or violates the contract of an operation changes nothing.`,
 	flags.StringVar(&opts.endpoint, "endpoint", "unix:///run/csi/csi.sock", "the unix socket that CSI is served on")
 	flags.StringVar(&opts.kubeconfig, "kubeconfig", "", "the kubeconfig of the cluster (default: in-cluster configuration)")
 	flags.StringVar(&opts.namespace, "namespace", v1beta2.DefaultNamespace, "the namespace of the custom resources and of the ConfigMap")
-	flags.StringVar(&opts.predicatesConfigMap, "predicates-configmap", "donewhen-predicates", "the ConfigMap whose predicates and bindings override the driver's own; empty for none")
+	addSourceFlags(flags, &opts.sources)
+	flags.StringVar(&opts.lastGood, "last-good", "", "a `FILE` that keeps the last good predicates, to serve if those of the sources are wrong at the next start")
 	flags.StringVar(&opts.gate, "gate", gateOn, "on: only predicates that keep the contracts of their operations, and pass the suites beside them, come into force; off: whatever can be loaded does, and may lose or double-attach disks")
 	flags.StringVar(&opts.nodeID, "node-id", "", "the name of the node that this driver runs on (default: the host's name)")
 	flags.StringVar(&opts.nodeZone, "node-zone", "", "the zone of that node; empty for none")

@@ -132,6 +132,8 @@ func TestFlags(t *testing.T) {
 		{"--namespace", "No_Namespace", `--namespace "No_Namespace": a lowercase`},
 		{"--node-id", "Node_1", `--node-id "Node_1" can't be the name`},
 		{"--endpoint", "tcp://127.0.0.1:1", "only unix sockets are served"},
+		{"--predicates-dir", "", "it names no path"},
+		{"--predicates-configmap", "No_Name", "can't be the name of a ConfigMap"},
 		{"--gate", "ajar", `--gate is "ajar": give on or off`},
 		{"--node-id", "n", "no --kubeconfig was given"}, // all that comes before is right
 		{"surplus", "", "unknown command"},
@@ -180,7 +182,7 @@ spec:
 	client := fake.NewClientset(configMap)
 	var log strings.Builder
 	m := newMetrics()
-	c, err := newConfig(t.Context(), client, options{namespace: "n", predicatesConfigMap: "p"}, m, textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
+	c, err := newConfig(t.Context(), client, options{namespace: "n", sources: []sourceSpec{{configMapSource, "p"}}}, m, textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
 	if err != nil {
 		t.Fatal(err)
 	}

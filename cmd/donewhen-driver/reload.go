@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
@@ -13,39 +15,49 @@ import (
 	"github.com/donewhen/donewhen/internal/azureschemas"
 	"github.com/donewhen/donewhen/predicates"
 	"github.com/donewhen/donewhen/predicates/source"
+	"github.com/donewhen/donewhen/predicates/status"
 	"github.com/donewhen/donewhen/predicates/suite"
 	"github.com/donewhen/donewhen/provisioner"
 )
+
+// driverName names this program in what it writes.
+const driverName = "donewhen-driver"
 
 // defaultsName is the name of the source of the driver's own predicates.
 const defaultsName = "defaults"
 
 // config keeps the set of predicates and bindings in force: the driver's own,
-// overridden by the ConfigMap as long as that can be loaded.
+// overridden by the sources as long as those can be loaded.
 type config struct {
-	store     *predicates.Store
-	configMap *source.ConfigMap // nil: none
-	swap      func(engine.Set)  // set before run
-	metrics   *metrics
-	defaults  *predicates.Set // the driver's own
-	broken    bool            // what came last can't be loaded; report's own
-	logger    klog.Logger
+	store    *predicates.Store
+	sources  []source.Watched
+	reporter *status.Reporter // nil: no source is reported about
+	swap     func(engine.Set) // set before run
+	metrics  *metrics
+	defaults *predicates.Set // the driver's own
+	broken   bool            // what came last can't be loaded; report's own
+	logger   klog.Logger
 
 	once     sync.Once
-	lookedAt chan struct{} // closed when the ConfigMap has been looked at once
+	lookedAt chan struct{} // closed when every source has been looked at once
 
-	mu  sync.Mutex
-	err error // the last reason why the ConfigMap can't be watched
+	mu       sync.Mutex
+	troubles map[string]error // the last reason why a source can't be read, by its name
 }
 
 func newConfig(ctx context.Context, client kubernetes.Interface, opts options, metrics *metrics, logger klog.Logger) (*config, error) {
-	c := &config{metrics: metrics, logger: logger, lookedAt: make(chan struct{})}
-	if opts.predicatesConfigMap != "" {
-		c.configMap = source.NewConfigMap(client, opts.namespace, opts.predicatesConfigMap, source.WithErrorHandler(c.failed))
+	c := &config{metrics: metrics, logger: logger, lookedAt: make(chan struct{}), troubles: map[string]error{}}
+	sources, configMaps := newSources(client, opts, c.failed)
+	c.sources = sources
+	if len(configMaps) > 0 {
+		c.reporter = status.NewReporter(client.CoreV1(), driverName, version+" gate="+orOn(opts.gate), configMaps)
 	}
 	name, data := provisioner.Defaults()
 	defaults := predicates.Source{Name: defaultsName, Files: []predicates.File{{Name: name, Data: data}}}
-	storeOptions := []predicates.StoreOption{predicates.WithObserver(c.report)}
+	storeOptions := []predicates.StoreOption{predicates.WithObserver(c.report), predicates.WithSources(namesOf(sources)...)}
+	if opts.lastGood != "" {
+		storeOptions = append(storeOptions, predicates.WithLastGood(source.NewLastGoodFile(opts.lastGood)))
+	}
 	if opts.gate == gateOff {
 		logger.Error(nil, "THE GATE IS OFF: predicates that lie about disks come into force too, and can lose or double-attach them; start without --gate=off")
 	} else {
@@ -79,20 +91,41 @@ func newConfig(ctx context.Context, client kubernetes.Interface, opts options, m
 // set returns the set in force.
 func (c *config) set() engine.Set { return c.store.Set() }
 
-// run follows the ConfigMap until the context ends.
+// run follows the sources until the context ends.
 func (c *config) run(ctx context.Context) error {
-	if c.configMap == nil {
+	if len(c.sources) == 0 {
 		c.once.Do(func() { close(c.lookedAt) })
 		return nil
 	}
-	return c.configMap.Run(ctx, func(s predicates.Source) {
-		_ = c.store.Update(s) // reported by the observer
-		c.once.Do(func() { close(c.lookedAt) })
+	group, ctx := errgroup.WithContext(ctx)
+	if c.reporter != nil {
+		group.Go(func() error {
+			c.reporter.Run(klog.NewContext(ctx, c.logger))
+			return nil
+		})
+	}
+	group.Go(func() error {
+		return source.Follow(ctx, c.sources, func(changed ...predicates.Source) {
+			_ = c.store.Update(changed...) // reported by the observer
+			c.once.Do(func() { close(c.lookedAt) })
+		})
 	})
+	return group.Wait()
 }
 
-// report is told of every change of the ConfigMap's content.
+// report is told of every change of the sources' content.
 func (c *config) report(r predicates.Report) {
+	if c.reporter != nil {
+		c.reporter.Report(r)
+	}
+	if r.LastGoodErr != nil {
+		c.logger.Error(r.LastGoodErr, "The last good predicates aren't kept for the next start")
+	}
+	if r.Changed {
+		c.swap(r.Set)
+		c.metrics.reloads.Inc()
+		c.metrics.setInForce(r.Set.Digest())
+	}
 	if r.Err != nil {
 		c.broken = true
 		c.metrics.reloadFailures.Inc()
@@ -100,6 +133,9 @@ func (c *config) report(r predicates.Report) {
 		// One line for each problem, with where it stands and what to do about it.
 		for _, problem := range problems(r.Err) {
 			c.logger.Error(nil, "The predicates can't be loaded, the last good set stays in force", "source", r.Source, "problem", problem, "digest", r.Set.Digest())
+		}
+		if r.Recalled {
+			c.logger.Info("The last good set of the run before is in force", "digest", r.Set.Digest(), "overrides", c.overrides(r.Set))
 		}
 		return
 	}
@@ -109,12 +145,11 @@ func (c *config) report(r predicates.Report) {
 		c.logger.Info("The predicates can be loaded again", "source", r.Source, "digest", r.Set.Digest())
 	}
 	for _, warning := range r.Warnings {
-		c.logger.Info("Warning: "+warning.Message, "source", r.Source, "problem", warning.Summary())
+		if warning.Source != defaultsName { // the driver's own have their tests
+			c.logger.Info("Warning: "+warning.Message, "source", r.Source, "problem", warning.Summary())
+		}
 	}
 	if r.Changed {
-		c.swap(r.Set)
-		c.metrics.reloads.Inc()
-		c.metrics.setInForce(r.Set.Digest())
 		c.logger.Info("A new set of predicates is in force", "source", r.Source, "digest", r.Set.Digest(), "overrides", c.overrides(r.Set))
 	}
 }
@@ -168,16 +203,8 @@ func problems(err error) []string {
 	return lines
 }
 
-// failed is told each time the ConfigMap can't be listed or watched.
-func (c *config) failed(_ context.Context, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.err = err
-	c.logger.Error(err, "The ConfigMap of predicates can't be watched, trying again", "source", c.configMap.Name())
-}
-
-// looked waits until the ConfigMap has been looked at once, so that no call is
-// judged by predicates that it overrides.
+// looked waits until every source has been looked at once, so that no call is
+// judged by predicates that they override.
 func (c *config) looked(ctx context.Context) error {
 	select {
 	case <-c.lookedAt:
@@ -185,10 +212,27 @@ func (c *config) looked(ctx context.Context) error {
 	case <-ctx.Done():
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		err := c.err
-		if err == nil || errors.Is(ctx.Err(), context.Canceled) {
-			err = ctx.Err()
+		for _, s := range c.sources {
+			if err := c.troubles[s.Name()]; err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+				return fmt.Errorf("read %s: %w; may the driver list and watch it? --predicates-configmap '' does without", s.Name(), err)
+			}
 		}
-		return fmt.Errorf("read %s: %w; may the driver list and watch it? --predicates-configmap '' does without", c.configMap.Name(), err)
+		return fmt.Errorf("read %s: %w; may the driver list and watch it? --predicates-configmap '' does without", strings.Join(namesOf(c.sources), ", "), ctx.Err())
 	}
+}
+
+func namesOf(sources []source.Watched) []string {
+	var names []string
+	for _, s := range sources {
+		names = append(names, s.Name())
+	}
+	return names
+}
+
+// orOn returns the value of --gate with its default.
+func orOn(gate string) string {
+	if gate == "" {
+		return gateOn
+	}
+	return gate
 }

@@ -24,6 +24,9 @@ func rules() map[string][]rbacv1.PolicyRule {
 			disk(write, "azvolumes", "azvolumeattachments", "azdrivernodes"),
 			disk(status, "azvolumes/status", "azvolumeattachments/status", "azdrivernodes/status"),
 			{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{configMapName}, Verbs: read},
+			// The report of what became of it. Who may create can't be told a name.
+			{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{configMapName + "-status"}, Verbs: []string{"get", "update"}},
+			{APIGroups: []string{""}, Resources: []string{"configmaps", "events"}, Verbs: []string{"create"}},
 		},
 		controlplane.Simulator: {
 			disk(append([]string{"update"}, read...), "azvolumes"),

@@ -118,7 +118,8 @@ func writeRequests(out io.Writer, s *stats, measured metrics) {
 		g.add(r.labels["verb"], r.labels["resource"], fmt.Sprintf("%.0f", r.value))
 	}
 	g.write(out, "  ")
-	gets := measured.total(metricRequests, map[string]string{"verb": "GET"}) - measured.total(metricRequests, map[string]string{"verb": "GET", "resource": "discovery"})
+	gets := measured.total(metricRequests, map[string]string{"verb": "GET"}) - measured.total(metricRequests, map[string]string{"verb": "GET", "resource": "discovery"}) -
+		measured.total(metricRequests, map[string]string{"verb": "GET", "resource": "configmaps"}) // the report about the predicates
 	conflicts, stages := measured.total(metricConflicts, nil), float64(len(s.of(callStage).took))
 	fmt.Fprintf(out, "Of the %.0f GETs of objects %.0f came after a conflict (409), %.0f opened a %s, %.0f had other reasons.\n",
 		gets, conflicts, stages, callStage, gets-conflicts-stages)

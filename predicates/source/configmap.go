@@ -142,3 +142,6 @@ func files(configMap *corev1.ConfigMap) []predicates.File {
 	}
 	return list
 }
+
+// Key returns the ConfigMap's namespace and name.
+func (c *ConfigMap) Key() (namespace, name string) { return c.namespace, c.name }

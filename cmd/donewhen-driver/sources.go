@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/donewhen/donewhen/predicates/source"
+	"github.com/donewhen/donewhen/predicates/status"
+)
+
+// defaultConfigMap is the source if no flag names one.
+const defaultConfigMap = "donewhen-predicates"
+
+// sourceKind is what a flag names a source of.
+type sourceKind string
+
+const (
+	configMapSource sourceKind = "configmap"
+	directorySource sourceKind = "dir"
+	fileSource      sourceKind = "file"
+)
+
+// sourceSpec is one source, as a flag names it.
+type sourceSpec struct {
+	kind sourceKind
+	name string // of the ConfigMap, or a path
+}
+
+// sourceFlag is a flag that adds to the list of sources: all of them together are
+// in the order of the command line.
+type sourceFlag struct {
+	kind  sourceKind
+	list  *[]sourceSpec
+	given *bool
+}
+
+var _ pflag.Value = sourceFlag{}
+
+func (f sourceFlag) Set(value string) error {
+	if !*f.given {
+		*f.list, *f.given = nil, true
+	}
+	switch {
+	case value == "" && f.kind == configMapSource:
+		return nil // none
+	case value == "":
+		return fmt.Errorf("it names no path")
+	case f.kind == configMapSource && len(validation.IsDNS1123Subdomain(value)) > 0:
+		return fmt.Errorf("%q can't be the name of a ConfigMap", value)
+	}
+	spec := sourceSpec{f.kind, value}
+	if slices.Contains(*f.list, spec) {
+		return fmt.Errorf("%q is given twice", value)
+	}
+	*f.list = append(*f.list, spec)
+	return nil
+}
+
+func (f sourceFlag) String() string {
+	if f.list == nil {
+		return ""
+	}
+	var names []string
+	for _, spec := range *f.list {
+		if spec.kind == f.kind {
+			names = append(names, spec.name)
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+func (sourceFlag) Type() string { return "NAME" }
+
+// addSourceFlags declares the flags of sources.
+func addSourceFlags(flags *pflag.FlagSet, list *[]sourceSpec) {
+	*list = []sourceSpec{{configMapSource, defaultConfigMap}}
+	given := new(bool)
+	flags.Var(sourceFlag{configMapSource, list, given}, "predicates-configmap", "a ConfigMap whose predicates and bindings override the driver's own; empty for none")
+	flags.Var(sourceFlag{directorySource, list, given}, "predicates-dir", "a `DIRECTORY` of predicates and bindings, for example a mounted ConfigMap")
+	flags.Var(sourceFlag{fileSource, list, given}, "predicates-file", "a `FILE` of predicates and bindings (sources may be given more than once, and mixed; later ones override earlier ones)")
+}
+
+// newSources makes the sources, and returns those of them that are reported about
+// as well.
+func newSources(client kubernetes.Interface, opts options, failed func(name string) source.Option) (all []source.Watched, reported []status.ConfigMap) {
+	for _, spec := range opts.sources {
+		switch spec.kind {
+		case configMapSource:
+			configMap := source.NewConfigMap(client, opts.namespace, spec.name, failed("configmap "+opts.namespace+"/"+spec.name))
+			all, reported = append(all, configMap), append(reported, configMap)
+		case directorySource:
+			all = append(all, source.NewDirectory(spec.name, failed("directory "+spec.name)))
+		case fileSource:
+			all = append(all, source.NewFile(spec.name, failed("file "+spec.name)))
+		}
+	}
+	return all, reported
+}
+
+// failed returns an option that has a source's troubles logged, and remembered for
+// who waits for it.
+func (c *config) failed(name string) source.Option {
+	return source.WithErrorHandler(func(_ context.Context, err error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.troubles[name] = err
+		c.logger.Error(err, "The source of predicates can't be read, trying again", "source", name)
+	})
+}
