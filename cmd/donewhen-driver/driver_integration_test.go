@@ -85,8 +85,14 @@ func (s *site) configure(documents string) {
 // start runs the driver until stop is called, which returns its error.
 func (s *site) start() (stop func() error) {
 	s.t.Helper()
+	return s.startLogging(s.t.Output())
+}
+
+// startLogging is start, with the log elsewhere.
+func (s *site) startLogging(log io.Writer) (stop func() error) {
+	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	command := newCommand(s.t.Output())
+	command := newCommand(log)
 	command.SetArgs(s.args)
 	ended := make(chan error, 1)
 	go func() { ended <- command.ExecuteContext(ctx) }()
