@@ -72,6 +72,9 @@ func (e *Environment) compile(expression string, want Output, isVariable bool) (
 	if len(errs) > 0 {
 		return nil, schemaCheck{}, syntaxIssues(expression, errs)
 	}
+	if issues := e.limitIssues(parsed); len(issues) > 0 {
+		return nil, schemaCheck{}, issues
+	}
 	var schema schemaCheck
 	if len(e.kinds) > 0 {
 		schema = e.checkSchemas(parsed, source, want) // first: the check below changes what was parsed
@@ -211,51 +214,6 @@ func badPattern(checked *ast.AST) (id int64, found bool) {
 func position(a *ast.AST, id int64) Issue {
 	loc := a.SourceInfo().GetStartLocation(id)
 	return Issue{Line: max(loc.Line(), 1), Column: max(loc.Column()+1, 1)}
-}
-
-// needsBounds reports whether a program must count its cost and be interruptible:
-// if it loops over a list that isn't written out, uses a regular expression, or
-// can multiply text. In a variable plain concatenation counts too, since
-// variables that use one another double a text with each step.
-func needsBounds(a *ast.AST, isVariable bool) bool {
-	found := false
-	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		switch e.Kind() {
-		case ast.ComprehensionKind:
-			switch e.AsComprehension().IterRange().Kind() {
-			case ast.ListKind, ast.MapKind:
-			default:
-				found = true
-			}
-		case ast.CallKind:
-			switch e.AsCall().FunctionName() {
-			case "matches", "find", "findAll", "replace", "join":
-				found = true
-			case "_+_", "format":
-				if isVariable && growsText(a, e.ID()) {
-					found = true
-				}
-			}
-		}
-	}))
-	return found
-}
-
-// growsText reports whether a call may join texts or lists, rather than add numbers.
-func growsText(a *ast.AST, id int64) bool {
-	ref, ok := a.ReferenceMap()[id]
-	if !ok {
-		return true
-	}
-	for _, overload := range ref.OverloadIDs {
-		switch overload {
-		case "add_int64", "add_uint64", "add_double", "add_duration_duration",
-			"add_duration_timestamp", "add_timestamp_duration":
-		default:
-			return true
-		}
-	}
-	return false
 }
 
 // typeName returns a type as the documents spell it.

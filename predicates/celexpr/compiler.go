@@ -22,7 +22,7 @@ const (
 )
 
 // interruptEvery is how many steps of loops pass between two looks at the deadline.
-const interruptEvery = 100
+const interruptEvery = 10
 
 // Compiler holds what all environments share. It is immutable and safe for
 // concurrent use; making one takes some milliseconds.
@@ -118,7 +118,7 @@ func libraries() []cel.EnvOption {
 
 // programOptions build a program that runs without bounds.
 func programOptions() []cel.ProgramOption {
-	return []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
+	return []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize), optimizeRegexes(), guardPatterns()}
 }
 
 // boundedOptions build a program that counts its cost and can be interrupted,
@@ -128,7 +128,7 @@ func boundedOptions(costLimit uint64) []cel.ProgramOption {
 		costLimit = math.MaxUint64
 	}
 	return []cel.ProgramOption{
-		cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost),
+		cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost), optimizeRegexes(), guardPatterns(),
 		cel.CostTracking(&costEstimator{}),
 		cel.CostTrackerOptions(interpreter.PresenceTestHasCost(false)),
 		cel.CostLimit(costLimit),

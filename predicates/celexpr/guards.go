@@ -10,6 +10,8 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+
+	"github.com/donewhen/donewhen/predicates/internal/document"
 )
 
 // What one call may take at most. Cost and deadline are looked at between calls:
@@ -26,6 +28,10 @@ var guards = map[string]func(args []ref.Val) *Error{
 	"sets.contains":   func(args []ref.Val) *Error { return pairs(args[0], args[1]) },
 	"sets.equivalent": func(args []ref.Val) *Error { return pairs(args[0], args[1]) },
 	"sets.intersects": func(args []ref.Val) *Error { return pairs(args[0], args[1]) },
+	"find":            matched,
+	"findAll":         matched,
+	"quantity":        quantities,
+	"isQuantity":      quantities,
 	"replace":         replaced,
 	"join":            joined,
 }
@@ -136,6 +142,19 @@ func joined(args []ref.Val) *Error {
 		total += len(text)
 	}
 	return grown(total)
+}
+
+// quantities is about quantity(text) and isQuantity(text): the parser computes
+// with exponents as they stand, and 10^2000000000 takes all memory there is.
+func quantities(args []ref.Val) *Error {
+	text, ok := args[0].(types.String)
+	if !ok {
+		return nil
+	}
+	if err := document.CheckQuantity(string(text)); err != nil {
+		return &Error{Kind: EvaluationError, node: noNode, Message: err.Error()}
+	}
+	return nil
 }
 
 func grown(bytes int) *Error {

@@ -12,6 +12,8 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"k8s.io/apimachinery/pkg/api/resource"
 	apiservercel "k8s.io/apiserver/pkg/cel"
+
+	"github.com/donewhen/donewhen/predicates/internal/document"
 )
 
 // maxTypeDepth bounds list(list(…)).
@@ -189,7 +191,7 @@ func toQuantity(v any) (*resource.Quantity, bool) {
 		}
 		q = x.DeepCopy()
 	case string:
-		parsed, err := resource.ParseQuantity(x)
+		parsed, err := document.ParseQuantity(x)
 		if err != nil {
 			return nil, false
 		}

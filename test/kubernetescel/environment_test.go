@@ -107,7 +107,7 @@ func TestLanguage(t *testing.T) {
 		"object.l.map(x, x > 1, x).isSorted()", "quantity('1Gi').isGreaterThan(quantity('1Mi'))", "isQuantity('x')", "ip('10.0.0.1').family() == 4",
 		"cidr('10.0.0.0/8').containsIP('10.0.0.1')", "semver('1.2.3').isLessThan(semver('1.2.4'))", "semver('v1.2', true).major() == 1",
 		"url('https://a.b/c').getHost() == 'a.b'", "format.dns1123Label().validate(object.a).hasValue()", "'a'.matches('(')", "object.a.find('[0-9]+') == ''",
-		"object.a.matches(object.b)", "timestamp('2026-13-01T00:00:00Z') == timestamp(object.a)", "duration('1x') == duration(object.a)", "timestamp(object.a).getHours('UTC') == 1",
+		"timestamp('2026-13-01T00:00:00Z') == timestamp(object.a)", "duration('1x') == duration(object.a)", "timestamp(object.a).getHours('UTC') == 1",
 		"'%s %d'.format(['a', 1]) == 'a 1'", "'%d'.format(['a']) == ''", "object.a.replace('a', 'b', 1) == ''", "['a', 'b'].join('-') == 'a-b'", "'a'.reverse() == 'a'",
 		"sets.contains([1], [1])", "lists.range(3) == [0, 1, 2]", "[[1], [2]].flatten() == [1, 2]", "[1, 1].distinct() == [1]", "object.namespace == 'a'", "namespace == 'a'",
 		"object.`a-b` == 1", "object.labels.`a.b/c` == 1", "b'a' == bytes('a')", "object.a ? 1 : 'a'", "type(object.a) == string", "dyn(1) == 'a'", "1 == 'a'", "math.greatest(1, 2) == 2",
