@@ -288,7 +288,14 @@ func (p *path) findNative(v any) (found any, missing int, known bool) {
 // findTyped does the same through a typed object.
 func (p *path) findTyped(at *fusedValue) (missing int, known bool) {
 	if p.lead > 0 {
-		if at.view, missing = p.names.Find(at.view); missing >= 0 {
+		if p.presence && p.lead == len(p.parts) {
+			if missing = p.names.Has(&at.view); missing < 0 {
+				return -1, true
+			}
+		} else {
+			missing = p.names.Follow(&at.view)
+		}
+		if missing >= 0 {
 			kind := at.view.Kind()
 			return missing, kind != jsonform.List && kind != jsonform.Invalid
 		}
@@ -345,6 +352,11 @@ func (p *path) operand(ev *Evaluation) (operand, outcome, *Error) {
 		}
 		return nativeOperand(v), yes, nil
 	}
+	return p.elsewhere(ev)
+}
+
+// elsewhere is operand, of what isn't in an unstructured object.
+func (p *path) elsewhere(ev *Evaluation) (operand, outcome, *Error) {
 	var at fusedValue
 	result, err := p.find(ev, &at)
 	if result != yes {

@@ -15,13 +15,20 @@ type field struct {
 	index  []int
 	tagged bool
 	plan   *plan
-	// omitEmpty and omitZero are the options; isZero is the type's own method.
+	// omitEmpty and omitZero are the options; isZero is what the latter means.
 	omitEmpty, omitZero bool
 	isZero              func(reflect.Value) bool
 }
 
 // get returns the field's value, false if it isn't in the JSON form.
 func (f *field) get(v reflect.Value) (reflect.Value, bool) {
+	if len(f.index) == 1 {
+		v = v.Field(f.index[0])
+		if !f.omitEmpty && !f.omitZero {
+			return v, true
+		}
+		return v, f.written(v)
+	}
 	for i, at := range f.index {
 		if i > 0 && v.Kind() == reflect.Pointer {
 			if v.IsNil() {
@@ -31,15 +38,12 @@ func (f *field) get(v reflect.Value) (reflect.Value, bool) {
 		}
 		v = v.Field(at)
 	}
-	if f.omitEmpty && isEmpty(v) {
-		return reflect.Value{}, false
-	}
-	if f.omitZero {
-		if f.isZero != nil && f.isZero(v) || f.isZero == nil && v.IsZero() {
-			return reflect.Value{}, false
-		}
-	}
-	return v, true
+	return v, f.written(v)
+}
+
+// written reports whether a field of that value isn't omitted.
+func (f *field) written(v reflect.Value) bool {
+	return (!f.omitEmpty || !isEmpty(v)) && (!f.omitZero || !f.isZero(v))
 }
 
 // isEmpty is what the option omitempty means.
@@ -238,8 +242,8 @@ func fieldOf(t reflect.Type, index []int) reflect.StructField {
 
 type isZeroer interface{ IsZero() bool }
 
-// zeroMethod returns how the option omitzero asks a type with a method IsZero, nil
-// if it has none.
+// zeroMethod returns how the option omitzero asks a type: by its method IsZero, if it
+// has one.
 func zeroMethod(t reflect.Type) func(reflect.Value) bool {
 	zeroer := reflect.TypeFor[isZeroer]()
 	switch {
@@ -253,7 +257,21 @@ func zeroMethod(t reflect.Type) func(reflect.Value) bool {
 		// By its address, if it has one: a struct in an interface is a copy on the heap.
 		return func(v reflect.Value) bool { return addressed(v).Interface().(isZeroer).IsZero() }
 	}
-	return nil
+	return isZero
+}
+
+// isZero is reflect's IsZero, but quick with large structs that aren't zero: it looks
+// at one field after the other and not at their types.
+func isZero(v reflect.Value) bool {
+	if v.Kind() != reflect.Struct {
+		return v.IsZero()
+	}
+	for i := range v.NumField() {
+		if !isZero(v.Field(i)) {
+			return false
+		}
+	}
+	return v.IsZero() // blank fields don't count
 }
 
 // addressed returns a pointer to v, or to a copy where v has no address.

@@ -330,6 +330,10 @@ func TestPath(t *testing.T) {
 			if _, missing := path.Find(v); missing != c.missing {
 				t.Errorf("%s: missing %d, want %d", c.path, missing, c.missing)
 			}
+			has := v
+			if missing := path.Has(&has); missing != c.missing {
+				t.Errorf("%s: Has says missing %d, want %d", c.path, missing, c.missing)
+			}
 			slow := plans.Of(d).Get(strings.Split(c.path, ".")...)
 			if (slow.Kind() == Absent) != (c.missing >= 0) {
 				t.Errorf("%s: Get gives kind %d", c.path, slow.Kind())
@@ -349,13 +353,18 @@ func TestAllocations(t *testing.T) {
 	d := &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: &replicas}, Status: appsv1.DeploymentStatus{ObservedGeneration: 3, Conditions: []appsv1.DeploymentCondition{{Type: "A"}}}}
 	d.Labels = map[string]string{"a": "b"}
 	meta := &metav1.TypeMeta{Kind: "Deployment"}
-	paths := []*Path{NewPath("spec", "replicas"), NewPath("status", "observedGeneration"), NewPath("metadata", "labels", "a"), NewPath("metadata", "creationTimestamp"), NewPath("nope")}
+	d.CreationTimestamp = metav1.Now()
+	created := NewPath("metadata", "creationTimestamp")
+	paths := []*Path{NewPath("spec", "replicas"), NewPath("status", "observedGeneration"), NewPath("metadata", "labels", "a"), NewPath("nope")}
 	sum := 0
 	if n := testing.AllocsPerRun(100, func() {
 		v := plans.Object(d, meta)
 		for _, p := range paths {
 			found, _ := p.Find(v)
 			sum += int(found.Int()) + len(found.Text())
+		}
+		if has := v; created.Has(&has) == -1 {
+			sum++
 		}
 		for i := range v.Field("status").Field("conditions").Len() {
 			sum += len(v.Field("status").Field("conditions").Index(i).Field("type").Text())

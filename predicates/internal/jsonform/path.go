@@ -1,16 +1,23 @@
 package jsonform
 
-import "sync/atomic"
+import (
+	"reflect"
+	"sync/atomic"
+)
 
 // Path is a path of fields that is followed often. It remembers the way through the
 // structs of the type that it saw last. It is safe for concurrent use.
 type Path struct {
 	parts []string
-	last  atomic.Pointer[route]
+	// filled: it begins with what the meta of Object may fill in.
+	filled bool
+	last   atomic.Pointer[route]
 }
 
 // NewPath returns the path of those fields.
-func NewPath(parts ...string) *Path { return &Path{parts: parts} }
+func NewPath(parts ...string) *Path {
+	return &Path{parts: parts, filled: len(parts) > 0 && (parts[0] == "apiVersion" || parts[0] == "kind")}
+}
 
 // route is the part of a path that leads through structs of known types.
 type route struct {
@@ -18,9 +25,12 @@ type route struct {
 	// hops may be fewer than the path has parts: the rest goes through maps, lists
 	// or types with a form of their own.
 	hops []hop
+	// end is the plan of the struct behind the last hop.
+	end *plan
 }
 
 type hop struct {
+	of    *plan
 	field *field
 	// into is the plan of the struct behind the field's pointers, and depth their
 	// number; it is nil where no struct follows.
@@ -31,10 +41,21 @@ type hop struct {
 // Find follows the path. If a part isn't there, missing is its number and found the
 // value that lacks it; else missing is -1.
 func (p *Path) Find(v Value) (found Value, missing int) {
+	missing = p.Follow(&v)
+	return v, missing
+}
+
+// Follow is Find in place: v becomes what is found.
+func (p *Path) Follow(v *Value) (missing int) { return p.follow(v, true) }
+
+// Has is Follow, but what the last part leads to isn't read: v is then of no use.
+func (p *Path) Has(v *Value) (missing int) { return p.follow(v, false) }
+
+func (p *Path) follow(v *Value, read bool) (missing int) {
 	if len(p.parts) == 0 || v.kind != Map || v.plan == nil || v.plan.form != formStruct {
 		return p.slow(v, 0)
 	}
-	if v.meta != nil && (p.parts[0] == "apiVersion" || p.parts[0] == "kind") {
+	if v.meta != nil && p.filled {
 		return p.slow(v, 0)
 	}
 	r := p.last.Load()
@@ -42,52 +63,62 @@ func (p *Path) Find(v Value) (found Value, missing int) {
 		r = p.route(v.plan)
 		p.last.Store(r)
 	}
-	rv, at := v.rv, v.plan
+	rv := v.rv
 	for i := range r.hops {
 		h := &r.hops[i]
 		next, ok := h.field.get(rv)
 		if !ok {
-			return Value{kind: Map, plan: at, rv: rv}, i
+			v.at(h.of, rv)
+			return i
 		}
 		if h.into == nil {
-			return p.slow(h.field.plan.view(next), i+1)
+			if !read && i == len(p.parts)-1 {
+				return -1
+			}
+			*v = h.field.plan.view(next)
+			return p.slow(v, i+1)
 		}
 		for range h.depth {
 			if next.IsNil() {
-				return p.slow(Value{kind: Null}, i+1)
+				*v = Value{kind: Null}
+				return p.slow(v, i+1)
 			}
 			next = next.Elem()
 		}
-		rv, at = next, h.into
+		rv = next
 	}
+	v.at(r.end, rv)
 	if len(r.hops) < len(p.parts) {
-		return Value{kind: Map, plan: at, rv: rv}, len(r.hops)
+		return len(r.hops)
 	}
-	return Value{kind: Map, plan: at, rv: rv}, -1
+	return -1
 }
 
+// at makes v the view of a struct.
+func (v *Value) at(of *plan, rv reflect.Value) { v.plan, v.rv, v.meta = of, rv, nil }
+
 // slow follows the path from that part on.
-func (p *Path) slow(v Value, from int) (Value, int) {
+func (p *Path) slow(v *Value, from int) (missing int) {
 	for i := from; i < len(p.parts); i++ {
 		next := v.Field(p.parts[i])
 		if next.kind == Absent {
-			return v, i
+			return i
 		}
-		v = next
+		*v = next
 	}
-	return v, -1
+	return -1
 }
 
 // route works out the way from a struct.
 func (p *Path) route(from *plan) *route {
-	r := &route{from: from}
+	r := &route{from: from, end: from}
 	at := from
 	for _, part := range p.parts {
 		f, ok := at.byName[part]
 		if !ok {
 			return r // Find then misses the part behind the last hop
 		}
-		h := hop{field: f}
+		h := hop{of: at, field: f}
 		next, depth := f.plan, 0
 		for next.form == formPointer {
 			next, depth = next.elem, depth+1
@@ -99,7 +130,7 @@ func (p *Path) route(from *plan) *route {
 		if h.into == nil {
 			return r
 		}
-		at = h.into
+		at, r.end = h.into, h.into
 	}
 	return r
 }

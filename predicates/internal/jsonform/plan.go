@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"reflect"
 	"sync"
+	"sync/atomic"
 )
 
 // Plans caches how values of each type look in JSON. It only grows, by the types
 // that it is asked about. It is safe for concurrent use.
 type Plans struct {
 	done sync.Map // reflect.Type → *plan
+	// last is the plan that was asked for last: often the next is the same.
+	last atomic.Pointer[plan]
 
 	mu sync.Mutex
 	// building holds the plans of a type whose making isn't finished: types can
@@ -61,7 +64,11 @@ type plan struct {
 
 // of returns the plan of a type.
 func (p *Plans) of(t reflect.Type) *plan {
+	if last := p.last.Load(); last != nil && last.typ == t {
+		return last
+	}
 	if known, ok := p.done.Load(t); ok {
+		p.last.Store(known.(*plan))
 		return known.(*plan)
 	}
 	p.mu.Lock()
