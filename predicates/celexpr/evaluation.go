@@ -56,7 +56,8 @@ type Evaluation struct {
 	limits Limits
 	spent  uint64
 	params *Params
-	memo   []any // of variables: nil, or the value, or a *types.Err
+	memo   []any           // of variables: nil, or the value, or a *types.Err
+	known  []knownVariable // of variables, by fused programs
 
 	// object is in JSON form; root is a typed object's view instead.
 	object map[string]any
@@ -99,8 +100,9 @@ func (e *Environment) evaluation(ctx context.Context, params *Params, limits Lim
 	ev.env, ev.ctx, ev.limits, ev.params = e, ctx, limits, params
 	if cap(ev.memo) < len(e.variables) {
 		ev.memo = make([]any, len(e.variables))
+		ev.known = make([]knownVariable, len(e.variables))
 	}
-	ev.memo = ev.memo[:len(e.variables)]
+	ev.memo, ev.known = ev.memo[:len(e.variables)], ev.known[:len(e.variables)]
 	return ev
 }
 
@@ -112,6 +114,7 @@ func (ev *Evaluation) Close() {
 	}
 	env := ev.env
 	clear(ev.memo)
+	clear(ev.known)
 	ev.env, ev.ctx, ev.cancel, ev.spent, ev.params, ev.object = nil, nil, nil, 0, nil, nil
 	if ev.typed {
 		ev.typed, ev.root = false, typedMap{}

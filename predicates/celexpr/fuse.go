@@ -46,7 +46,7 @@ type fuser struct {
 	locals []string
 }
 
-// fuse returns the fused form of the program, nil if it has none.
+// fuse returns the fused form of a condition, nil if it has none.
 func fuse(p *Program) test {
 	if p.env.compiler.unfused {
 		return nil
@@ -55,8 +55,28 @@ func fuse(p *Program) test {
 	return f.condition(p.ast.Expr())
 }
 
+// fuseVariable returns the fused form of a variable, nil if it has none.
+func fuseVariable(p *Program) source {
+	if p.env.compiler.unfused {
+		return nil
+	}
+	f := fuser{program: p}
+	return f.source(p.ast.Expr())
+}
+
 // condition fuses an expression of type bool.
 func (f *fuser) condition(e ast.Expr) test {
+	if t := f.boolean(e); t != nil {
+		return t
+	}
+	if s := f.source(e); s != nil {
+		return &truth{s}
+	}
+	return nil
+}
+
+// boolean fuses an expression that can't be of another type.
+func (f *fuser) boolean(e ast.Expr) test {
 	switch e.Kind() {
 	case ast.LiteralKind:
 		if b, ok := e.AsLiteral().(types.Bool); ok {
@@ -70,14 +90,9 @@ func (f *fuser) condition(e ast.Expr) test {
 			return nil
 		}
 	case ast.CallKind:
-		if t := f.call(e); t != nil {
-			return t
-		}
+		return f.call(e)
 	case ast.ComprehensionKind:
 		return f.loop(e)
-	}
-	if s := f.source(e); s != nil {
-		return &truth{s}
 	}
 	return nil
 }
@@ -125,6 +140,7 @@ func (f *fuser) junction(e ast.Expr, operator string) test {
 	if operator == operators.LogicalOr {
 		j.decides = yes
 	}
+	fused := false
 	var add func(e ast.Expr) bool
 	add = func(e ast.Expr) bool {
 		if e.Kind() == ast.CallKind && e.AsCall().FunctionName() == operator {
@@ -136,10 +152,15 @@ func (f *fuser) junction(e ast.Expr, operator string) test {
 			return true
 		}
 		t := f.condition(e)
+		if t == nil && len(f.locals) == 0 {
+			t = newUnfused(f.program, e)
+		} else if t != nil {
+			fused = true
+		}
 		j.terms = append(j.terms, t)
 		return t != nil
 	}
-	if !add(e) {
+	if !add(e) || !fused {
 		return nil
 	}
 	return j
@@ -223,6 +244,19 @@ func (f *fuser) source(e ast.Expr) source {
 				return &sizeOf{p}
 			}
 			return nil
+		case operators.Conditional:
+			args := call.Args()
+			c, t, or := f.condition(args[0]), f.source(args[1]), f.source(args[2])
+			if c == nil || t == nil || or == nil {
+				return nil
+			}
+			return &choice{condition: c, yes: t, no: or}
+		case operators.Add, operators.Subtract:
+			left, right := f.source(call.Args()[0]), f.source(call.Args()[1])
+			if left == nil || right == nil {
+				return nil
+			}
+			return &sum{left: left, right: right, negated: call.FunctionName() == operators.Subtract}
 		}
 	case ast.SelectKind:
 		sel := e.AsSelect()
@@ -233,9 +267,28 @@ func (f *fuser) source(e ast.Expr) source {
 		}
 	}
 	if p := f.path(e); p != nil && !p.isOptional() && !p.presence {
+		if p.root == rootedInVariable && len(p.parts) == 1 {
+			if typ, ok := f.conditionVariable(p.slot); ok && !p.parts[0].isIndex {
+				return &conditionPart{typ: typ, field: p.parts[0].name}
+			}
+		}
 		return p
 	}
+	if t := f.boolean(e); t != nil {
+		return &answer{t}
+	}
 	return nil
+}
+
+// conditionVariable returns the type of a variable that is condition(object, 'type').
+func (f *fuser) conditionVariable(slot int) (string, bool) {
+	p := f.program.env.variables[slot].program
+	other := fuser{program: p}
+	e := p.ast.Expr()
+	if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != "condition" {
+		return "", false
+	}
+	return other.conditionCall(e)
 }
 
 // sized returns the path of size(path) and path.size().

@@ -97,6 +97,9 @@ func (l *fusedLoop) test(ev *Evaluation) (outcome, *Error) {
 	}
 	ev.looped = true
 	at := &ev.locals[l.slot]
+	// A variable may be evaluated within a loop of who needs it.
+	around := *at
+	defer func() { *at = around }()
 	at.typed = over.typed
 	var first *Error
 	for i := range n {

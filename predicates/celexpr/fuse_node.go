@@ -4,6 +4,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
+
 	"github.com/donewhen/donewhen/predicates/internal/jsonform"
 )
 
@@ -76,17 +79,13 @@ type presence struct{ path *path }
 
 func (t *presence) test(ev *Evaluation) (outcome, *Error) {
 	p := t.path
-	if p.root == rootedInObject && !ev.typed {
+	switch {
+	case p.root == rootedInObject && !ev.typed:
 		_, missing, known := p.findNative(ev.object)
-		switch {
-		case !known:
-			return unsure, nil
-		case missing < 0:
-			return yes, nil
-		case missing == len(p.parts)-1:
-			return no, nil
-		}
-		return fault, p.parts[missing].missing
+		return p.outcome(missing, known)
+	case p.root == rootedInObject && p.lead == len(p.parts):
+		missing, lacking := p.names.Has(&ev.root.v)
+		return p.outcome(missing, missing < 0 || lacking != jsonform.List && lacking != jsonform.Invalid)
 	}
 	var at fusedValue
 	return p.find(ev, &at)
@@ -360,4 +359,95 @@ type conditionTrue struct{ typ string }
 func (t *conditionTrue) test(ev *Evaluation) (outcome, *Error) {
 	c := ev.condition(t.typ)
 	return outcomeOf(c.status == statusTrue && c.current), nil
+}
+
+// answer is a condition as an operand.
+type answer struct{ of test }
+
+func (s *answer) operand(ev *Evaluation) (operand, outcome, *Error) {
+	result, err := s.of.test(ev)
+	if result == yes || result == no {
+		return boolOperand(result == yes), yes, nil
+	}
+	return operand{}, result, err
+}
+
+// choice is condition ? a : b.
+type choice struct {
+	condition test
+	yes, no   source
+}
+
+func (s *choice) operand(ev *Evaluation) (operand, outcome, *Error) {
+	chosen := s.no
+	switch result, _ := s.condition.test(ev); result {
+	case yes:
+		chosen = s.yes
+	case unsure, fault:
+		return operand{}, unsure, nil
+	}
+	o, result, _ := chosen.operand(ev)
+	if result != yes {
+		return operand{}, unsure, nil // cel-go's errors of a choice are about the whole of it
+	}
+	return o, yes, nil
+}
+
+// sum is a + b or a - b of numbers.
+type sum struct {
+	left, right source
+	negated     bool
+}
+
+func (s *sum) operand(ev *Evaluation) (operand, outcome, *Error) {
+	left, right, result, err := both(ev, s.left, s.right)
+	switch {
+	case result != yes:
+		return operand{}, result, err
+	case left.kind != right.kind:
+	case left.kind == operandInt:
+		a, b := left.int(), right.int()
+		c := a + b
+		overflow := (c > a) != (b > 0)
+		if s.negated {
+			c = a - b
+			overflow = (c < a) != (b > 0)
+		}
+		if !overflow {
+			return intOperand(c), yes, nil
+		}
+	case left.kind == operandDouble && s.negated:
+		return doubleOperand(left.double() - right.double()), yes, nil
+	case left.kind == operandDouble:
+		return doubleOperand(left.double() + right.double()), yes, nil
+	}
+	return operand{}, unsure, nil
+}
+
+// unfused is a term of a chain that only cel-go can evaluate. Often another term
+// decides first.
+type unfused struct{ program *Program }
+
+func newUnfused(of *Program, e ast.Expr) *unfused {
+	info := of.ast.SourceInfo()
+	term := ast.NewCheckedAST(ast.NewAST(e, info), of.ast.TypeMap(), of.ast.ReferenceMap())
+	return &unfused{&Program{
+		env: of.env, cel: of.cel, ast: term, source: of.source, variable: of.variable,
+		want: OutputBool, celType: of.ast.GetType(e.ID()), bounded: needsBounds(term, of.variable != ""),
+	}}
+}
+
+func (t *unfused) test(ev *Evaluation) (outcome, *Error) {
+	v, err := t.program.eval(ev)
+	if err != nil {
+		if err.Kind != MissingData || err.node <= 0 {
+			return unsure, nil // where cel-go says it is depends on the whole expression
+		}
+		return fault, err
+	}
+	b, ok := v.(types.Bool)
+	if !ok {
+		return unsure, nil
+	}
+	return outcomeOf(bool(b)), nil
 }

@@ -170,28 +170,36 @@ type fusedValue struct {
 // find follows the path. The outcome is yes if all of it is there, no if an optional
 // part isn't, or the last one of has(); else fault or unsure.
 func (p *path) find(ev *Evaluation, at *fusedValue) (outcome, *Error) {
-	switch p.root {
-	case rootedInObject:
-		at.typed = ev.typed
-		if ev.typed {
-			at.view = ev.root.v
-		} else {
-			at.native = ev.object
-		}
-	case rootedInLocal:
-		*at = ev.locals[p.slot]
+	missing, known := -1, true
+	switch {
+	case p.root == rootedInObject && ev.typed:
+		missing, known = p.findTyped(&ev.root.v, at)
+	case p.root == rootedInObject:
+		at.native, missing, known = p.findNative(ev.object)
+	case p.root == rootedInLocal && ev.locals[p.slot].typed:
+		missing, known = p.findTyped(&ev.locals[p.slot].view, at)
+	case p.root == rootedInLocal:
+		at.native, missing, known = p.findNative(ev.locals[p.slot].native)
 	default:
-		if result, err := p.beginValue(ev, at); result != yes {
+		begin := p.beginValue
+		if p.root == rootedInVariable {
+			begin = p.beginVariable
+		}
+		var from fusedValue
+		if result, err := begin(ev, &from); result != yes {
 			return result, err
 		}
+		if from.typed {
+			missing, known = p.findTyped(&from.view, at)
+		} else {
+			at.native, missing, known = p.findNative(from.native)
+		}
 	}
-	missing := -1
-	known := true
-	if at.typed {
-		missing, known = p.findTyped(at)
-	} else {
-		at.native, missing, known = p.findNative(at.native)
-	}
+	return p.outcome(missing, known)
+}
+
+// outcome is what became of the path whose part of that number is missing.
+func (p *path) outcome(missing int, known bool) (outcome, *Error) {
 	switch {
 	case !known:
 		return unsure, nil
@@ -201,6 +209,45 @@ func (p *path) find(ev *Evaluation, at *fusedValue) (outcome, *Error) {
 		return no, nil
 	}
 	return fault, p.parts[missing].missing
+}
+
+// beginVariable begins at a variable: where that is a path itself, at its end.
+func (p *path) beginVariable(ev *Evaluation, at *fusedValue) (outcome, *Error) {
+	variable := ev.env.variables[p.slot].program
+	if of, ok := variable.fusedForm().source.(*path); ok {
+		if result, err := of.find(ev, at); result != unsure {
+			return result, err
+		}
+		*at = fusedValue{}
+	}
+	return p.beginValue(ev, at)
+}
+
+// variable returns a variable's value, if it is a scalar that is known without
+// cel-go; it is then kept for the evaluation.
+func (p *path) variable(ev *Evaluation) (operand, outcome, *Error) {
+	known := &ev.known[p.slot]
+	if known.outcome != unsure || ev.memo[p.slot] != nil {
+		return known.operand, known.outcome, known.err
+	}
+	source := ev.env.variables[p.slot].program.fusedForm().source
+	if source == nil {
+		return operand{}, unsure, nil
+	}
+	o, result, err := source.operand(ev)
+	switch {
+	case result == unsure, o.kind == operandList, o.kind == operandMap, o.kind == operandOther && result == yes:
+		return operand{}, unsure, nil
+	}
+	*known = knownVariable{o, result, err}
+	return o, result, err
+}
+
+// knownVariable is a variable's value: an operand or an error.
+type knownVariable struct {
+	operand operand
+	outcome outcome
+	err     *Error
 }
 
 // beginValue begins at a param or variable that isn't a scalar.
@@ -286,19 +333,11 @@ func (p *path) findNative(v any) (found any, missing int, known bool) {
 }
 
 // findTyped does the same through a typed object.
-func (p *path) findTyped(at *fusedValue) (missing int, known bool) {
-	if p.lead > 0 {
-		if p.presence && p.lead == len(p.parts) {
-			if missing = p.names.Has(&at.view); missing < 0 {
-				return -1, true
-			}
-		} else {
-			missing = p.names.Follow(&at.view)
-		}
-		if missing >= 0 {
-			kind := at.view.Kind()
-			return missing, kind != jsonform.List && kind != jsonform.Invalid
-		}
+func (p *path) findTyped(from *jsonform.Value, at *fusedValue) (missing int, known bool) {
+	at.typed = true
+	if missing = p.names.FindIn(from, &at.view); missing >= 0 {
+		kind := at.view.Kind()
+		return missing, kind != jsonform.List && kind != jsonform.Invalid
 	}
 	for i := p.lead; i < len(p.parts); i++ {
 		part := &p.parts[i]
@@ -325,6 +364,11 @@ func (p *path) findTyped(at *fusedValue) (missing int, known bool) {
 // operand implements source.
 func (p *path) operand(ev *Evaluation) (operand, outcome, *Error) {
 	if len(p.parts) == 0 && (p.root == rootedInParam || p.root == rootedInVariable) {
+		if p.root == rootedInVariable {
+			if o, result, err := p.variable(ev); result != unsure {
+				return o, result, err
+			}
+		}
 		v, result, err := p.value(ev)
 		if result != yes {
 			return operand{}, result, err

@@ -32,8 +32,27 @@ type Program struct {
 	fused atomic.Pointer[fused]
 }
 
-// fused holds a program's fused form, nil if it has none.
-type fused struct{ test test }
+// fused holds a program's fused form, nil if it has none: of a condition the test,
+// of a variable the source.
+type fused struct {
+	test   test
+	source source
+}
+
+// fusedForm returns the fused form, which is made when it is first needed.
+func (p *Program) fusedForm() *fused {
+	f := p.fused.Load()
+	if f == nil {
+		f = &fused{}
+		if p.want == OutputBool {
+			f.test = fuse(p)
+		} else if p.variable != "" {
+			f.source = fuseVariable(p)
+		}
+		p.fused.Store(f)
+	}
+	return f
+}
 
 type plan struct {
 	program cel.Program
@@ -49,12 +68,7 @@ func (p *Program) Source() string { return p.source }
 
 // Bool evaluates a condition.
 func (p *Program) Bool(ev *Evaluation) (bool, *Error) {
-	f := p.fused.Load()
-	if f == nil {
-		f = &fused{fuse(p)}
-		p.fused.Store(f)
-	}
-	if f.test != nil {
+	if f := p.fusedForm(); f.test != nil {
 		spent := ev.spent
 		switch result, err := f.test.test(ev); result {
 		case yes:

@@ -330,8 +330,7 @@ func TestPath(t *testing.T) {
 			if _, missing := path.Find(v); missing != c.missing {
 				t.Errorf("%s: missing %d, want %d", c.path, missing, c.missing)
 			}
-			has := v
-			if missing := path.Has(&has); missing != c.missing {
+			if missing, _ := path.Has(&v); missing != c.missing {
 				t.Errorf("%s: Has says missing %d, want %d", c.path, missing, c.missing)
 			}
 			slow := plans.Of(d).Get(strings.Split(c.path, ".")...)
@@ -363,7 +362,7 @@ func TestAllocations(t *testing.T) {
 			found, _ := p.Find(v)
 			sum += int(found.Int()) + len(found.Text())
 		}
-		if has := v; created.Has(&has) == -1 {
+		if missing, _ := created.Has(&v); missing == -1 {
 			sum++
 		}
 		for i := range v.Field("status").Field("conditions").Len() {

@@ -41,22 +41,23 @@ type hop struct {
 // Find follows the path. If a part isn't there, missing is its number and found the
 // value that lacks it; else missing is -1.
 func (p *Path) Find(v Value) (found Value, missing int) {
-	missing = p.Follow(&v)
-	return v, missing
+	missing = p.FindIn(&v, &found)
+	return found, missing
 }
 
-// Follow is Find in place: v becomes what is found.
-func (p *Path) Follow(v *Value) (missing int) { return p.follow(v, true) }
+// FindIn is Find without copies of the values, which are large; v isn't changed.
+func (p *Path) FindIn(v, found *Value) (missing int) {
+	missing, _ = p.follow(v, found)
+	return missing
+}
 
-// Has is Follow, but what the last part leads to isn't read: v is then of no use.
-func (p *Path) Has(v *Value) (missing int) { return p.follow(v, false) }
+// Has is Find, but what the path leads to isn't read. Of a value that lacks a part it
+// says the kind.
+func (p *Path) Has(v *Value) (missing int, lacking Kind) { return p.follow(v, nil) }
 
-func (p *Path) follow(v *Value, read bool) (missing int) {
-	if len(p.parts) == 0 || v.kind != Map || v.plan == nil || v.plan.form != formStruct {
-		return p.slow(v, 0)
-	}
-	if v.meta != nil && p.filled {
-		return p.slow(v, 0)
+func (p *Path) follow(v, found *Value) (missing int, lacking Kind) {
+	if len(p.parts) == 0 || v.kind != Map || v.plan == nil || v.plan.form != formStruct || v.meta != nil && p.filled {
+		return p.slow(*v, 0, found)
 	}
 	r := p.last.Load()
 	if r == nil || r.from != v.plan {
@@ -68,45 +69,51 @@ func (p *Path) follow(v *Value, read bool) (missing int) {
 		h := &r.hops[i]
 		next, ok := h.field.get(rv)
 		if !ok {
-			v.at(h.of, rv)
-			return i
+			return i, found.at(h.of, rv)
 		}
 		if h.into == nil {
-			if !read && i == len(p.parts)-1 {
-				return -1
+			if found == nil && i == len(p.parts)-1 {
+				return -1, Absent
 			}
-			*v = h.field.plan.view(next)
-			return p.slow(v, i+1)
+			return p.slow(h.field.plan.view(next), i+1, found)
 		}
 		for range h.depth {
 			if next.IsNil() {
-				*v = Value{kind: Null}
-				return p.slow(v, i+1)
+				return p.slow(Value{kind: Null}, i+1, found)
 			}
 			next = next.Elem()
 		}
 		rv = next
 	}
-	v.at(r.end, rv)
 	if len(r.hops) < len(p.parts) {
-		return len(r.hops)
+		return len(r.hops), found.at(r.end, rv)
 	}
-	return -1
+	return -1, found.at(r.end, rv)
 }
 
-// at makes v the view of a struct.
-func (v *Value) at(of *plan, rv reflect.Value) { v.plan, v.rv, v.meta = of, rv, nil }
+// at makes v, unless it is nil, the view of a struct.
+func (v *Value) at(of *plan, rv reflect.Value) Kind {
+	if v != nil {
+		*v = Value{kind: Map, plan: of, rv: rv}
+	}
+	return Map
+}
 
 // slow follows the path from that part on.
-func (p *Path) slow(v *Value, from int) (missing int) {
+func (p *Path) slow(v Value, from int, found *Value) (missing int, lacking Kind) {
+	missing = -1
 	for i := from; i < len(p.parts); i++ {
 		next := v.Field(p.parts[i])
 		if next.kind == Absent {
-			return i
+			missing = i
+			break
 		}
-		*v = next
+		v = next
 	}
-	return -1
+	if found != nil {
+		*found = v
+	}
+	return missing, v.kind
 }
 
 // route works out the way from a struct.
