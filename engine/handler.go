@@ -111,7 +111,7 @@ func (s *source) wakeUnseen() {
 
 // uidOf returns the UID of the old object of an update, empty if there is none.
 func uidOf(old any) types.UID {
-	if m, ok := old.(metav1.Object); ok {
+	if m, ok := old.(metav1.Object); ok && !isNil(m) {
 		return m.GetUID()
 	}
 	return ""

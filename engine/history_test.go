@@ -149,10 +149,15 @@ func (h *history) move(to int, relist bool) {
 	h.step("store at %d (relist %t)", to, relist)
 	before, after := h.server[h.stored], h.server[to]
 	h.stored, h.trail = to, append(h.trail, to)
-	h.informer.bookmark(strconv.Itoa(to))
+	h.informer.mu.Lock() // all at once, as a store does
+	h.informer.version = strconv.Itoa(to)
 	for _, name := range names {
-		h.change(name, before[name], after[name], relist)
+		if old, now := before[name], after[name]; old != now {
+			h.store(name, now)
+			h.tell(name, old, now, relist)
+		}
 	}
+	h.informer.mu.Unlock()
 	if before["another"] != after["another"] {
 		h.queue = append(h.queue, delivery{event: func(c cache.ResourceEventHandler) { c.OnUpdate(nil, pod("y", "v", strconv.Itoa(to), "")) }})
 	}
@@ -162,20 +167,21 @@ func shown(name string, s sight) any {
 	return pod(name, s.uid, strconv.Itoa(s.version), s.state)
 }
 
-// change puts into the store and the queue what has become of one object.
-func (h *history) change(name string, old, now sight, relist bool) {
-	if old == now || !old.present && !now.present {
-		return
-	}
-	h.informer.mu.Lock()
+// store puts one object into the store, or takes it out; the informer is locked.
+func (h *history) store(name string, now sight) {
 	delete(h.informer.items, name)
 	if now.present {
 		h.informer.items[name] = shown(name, now)
 	}
-	h.informer.mu.Unlock()
+}
+
+// tell queues what the handler will be told of a change.
+func (h *history) tell(name string, old, now sight, relist bool) {
 	d := delivery{name: name, sees: []sight{now}}
 	gone := sight{uid: old.uid, version: now.version}
 	switch {
+	case !old.present && !now.present:
+		return
 	case !old.present:
 		d.event = func(c cache.ResourceEventHandler) { c.OnAdd(shown(name, now), false) }
 	case now.present:

@@ -14,12 +14,18 @@ import (
 func keyOf(obj any) (metav1.Object, types.NamespacedName, bool) {
 	switch o := obj.(type) {
 	case *unstructured.Unstructured:
+		if o == nil {
+			return nil, types.NamespacedName{}, false
+		}
 		// GetName and GetNamespace walk the path anew each time.
 		metadata, _ := o.Object["metadata"].(map[string]any)
 		name, _ := metadata["name"].(string)
 		namespace, _ := metadata["namespace"].(string)
 		return o, types.NamespacedName{Namespace: namespace, Name: name}, name != ""
 	case metav1.Object:
+		if isNil(o) {
+			return nil, types.NamespacedName{}, false
+		}
 		key := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 		return o, key, key.Name != ""
 	}
@@ -29,14 +35,14 @@ func keyOf(obj any) (metav1.Object, types.NamespacedName, bool) {
 // metaOf returns the object behind what a store or a tombstone holds; false if
 // there is none, be it nil, a typed nil or something else.
 func metaOf(item any) (metav1.Object, bool) {
-	if item == nil {
-		return nil, false
-	}
-	if v := reflect.ValueOf(item); v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, false
-	}
 	object, _, ok := keyOf(item)
 	return object, ok
+}
+
+// isNil reports whether there is nothing behind an object: its methods would panic.
+func isNil(o metav1.Object) bool {
+	v := reflect.ValueOf(o)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // kindOf returns an object's kind: what its TypeMeta says, else the name of its

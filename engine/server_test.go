@@ -186,6 +186,15 @@ func (s *server) disconnect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cut = true
+	s.mu.Unlock()
+	s.endWatches()
+	s.mu.Lock()
+}
+
+// endWatches ends every watch in good order, as a server does when its time is up.
+func (s *server) endWatches() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for w := range s.watches {
 		w.Stop()
 	}
