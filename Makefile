@@ -15,7 +15,7 @@ RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 # Tests and lints of nested modules use the flags with which the control plane
 # is built, so that they share its build cache and don't compile it again.
-NESTED      = $(patsubst %/go.mod,%,$(wildcard test/*/go.mod))
+NESTED      = $(patsubst %/go.mod,%,$(wildcard test/*/go.mod tools/*/go.mod))
 NESTED_GO   = CGO_ENABLED=0 GOFLAGS=-trimpath $(GO)
 ALL_MODULES = $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path '*/testdata/*' | sort))
 
@@ -56,7 +56,7 @@ check: ## Generate, format, tidy and lint; fails if that changes the tree
 	@tools/check $(MAKE) --no-print-directory generate format tidy lint
 
 .PHONY: generate
-generate: ## Write deep copies, clients, informers, listers and CRDs from the API types
+generate: ## Write what is derived from Go types: clients, CRDs, JSON Schemas
 	tools/generate
 
 .PHONY: format

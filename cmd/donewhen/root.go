@@ -32,6 +32,8 @@ func commands() []func(streams) *cobra.Command {
 		newEvalCommand,
 		newExplainCommand,
 		newLintCommand,
+		newOperationsCommand,
+		newSchemaCommand,
 		newSimulatorCommand,
 		newTestCommand,
 		newVersionCommand,
