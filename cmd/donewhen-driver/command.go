@@ -23,6 +23,7 @@ type options struct {
 	sources            []sourceSpec
 	lastGood           string
 	gate               string
+	schemasFromCluster bool
 	nodeID             string
 	nodeZone           string
 	metricsAddress     string
@@ -61,6 +62,7 @@ own suites, or violates the contract of an operation changes nothing.`,
 	flags.StringVar(&opts.namespace, "namespace", v1beta2.DefaultNamespace, "the namespace of the custom resources and of the ConfigMap")
 	addSourceFlags(flags, &opts.sources)
 	flags.StringVar(&opts.lastGood, "last-good", "", "a `FILE` that keeps the last good predicates, to serve if those of the sources are wrong at the next start")
+	flags.BoolVar(&opts.schemasFromCluster, "schemas-from-cluster", false, "check predicates against the schemas that the API server serves, and against the driver's own only where it can't be asked")
 	flags.StringVar(&opts.gate, "gate", gateOn, "on: only predicates that keep the contracts of their operations, and pass the suites beside them, come into force; off: whatever can be loaded does, and may lose or double-attach disks")
 	flags.StringVar(&opts.nodeID, "node-id", "", "the name of the node that this driver runs on (default: the host's name)")
 	flags.StringVar(&opts.nodeZone, "node-zone", "", "the zone of that node; empty for none")

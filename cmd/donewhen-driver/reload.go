@@ -9,11 +9,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/openapi"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/donewhen/donewhen/engine"
 	"github.com/donewhen/donewhen/internal/azureschemas"
 	"github.com/donewhen/donewhen/predicates"
+	schemacluster "github.com/donewhen/donewhen/predicates/schemas/cluster"
 	"github.com/donewhen/donewhen/predicates/source"
 	"github.com/donewhen/donewhen/predicates/status"
 	"github.com/donewhen/donewhen/predicates/suite"
@@ -74,7 +77,12 @@ func newConfig(ctx context.Context, client kubernetes.Interface, opts options, m
 	if err != nil {
 		return nil, err
 	}
-	loader, err := predicates.NewLoader(provisioner.Operations(), predicates.WithSchemas(known))
+	var places []predicates.Schemas
+	if opts.schemasFromCluster {
+		served := openapi.NewClientWithContext(client.Discovery().RESTClient())
+		places = append(places, schemacluster.New(ctx, served, clock.RealClock{}))
+	}
+	loader, err := predicates.NewLoader(provisioner.Operations(), predicates.WithSchemas(append(places, known)...))
 	if err != nil {
 		return nil, err
 	}
