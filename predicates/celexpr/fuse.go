@@ -268,7 +268,7 @@ func (f *fuser) source(e ast.Expr) source {
 	}
 	if p := f.path(e); p != nil && !p.isOptional() && !p.presence {
 		if p.root == rootedInVariable && len(p.parts) == 1 {
-			if typ, ok := f.conditionVariable(p.slot); ok && !p.parts[0].isIndex {
+			if typ, ok := f.conditionVariable(p.slot); ok && !p.parts[0].isIndex && !p.inLoop {
 				return &conditionPart{typ: typ, field: p.parts[0].name}
 			}
 		}
@@ -311,8 +311,9 @@ func (f *fuser) sized(call ast.CallExpr) *path {
 
 // conditionCall returns the type of condition(object, 'type') and isTrue(object,
 // 'type'), where object is the variable.
+// Within a loop it isn't fused: it goes through the conditions each time.
 func (f *fuser) conditionCall(e ast.Expr) (string, bool) {
-	if e.Kind() != ast.CallKind {
+	if e.Kind() != ast.CallKind || len(f.locals) > 0 {
 		return "", false
 	}
 	call := e.AsCall()

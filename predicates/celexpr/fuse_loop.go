@@ -82,16 +82,14 @@ func (l *fusedLoop) test(ev *Evaluation) (outcome, *Error) {
 	if result, err := l.over.find(ev, &over); result != yes {
 		return result, err
 	}
-	n := 0
 	list, isList := over.native.([]any)
-	switch {
-	case over.typed && over.view.Kind() == jsonform.List:
-		n = over.view.Len()
-	case !over.typed && isList:
-		n = len(list)
-	default:
+	if over.typed {
+		isList = over.view.Kind() == jsonform.List
+	}
+	if !isList {
 		return unsure, nil
 	}
+	n := over.length()
 	if !ev.affords(uint64(n)*l.steps) || ev.ctx.Err() != nil {
 		return unsure, nil
 	}

@@ -216,6 +216,9 @@ func (t *contained) test(ev *Evaluation) (outcome, *Error) {
 	case elem.kind != operandText:
 		return unsure, nil
 	}
+	if n := in.length(); n > maxFusedElements || t.in.inLoop && !ev.affords(uint64(n)) {
+		return unsure, nil
+	}
 	if in.typed {
 		return containedTyped(&in.view, elem)
 	}
@@ -224,9 +227,6 @@ func (t *contained) test(ev *Evaluation) (outcome, *Error) {
 		_, ok := c[elem.text]
 		return outcomeOf(ok), nil
 	case []any:
-		if len(c) > maxFusedElements {
-			return unsure, nil
-		}
 		for _, v := range c {
 			if s, ok := v.(string); ok && s == elem.text {
 				return yes, nil
@@ -242,11 +242,7 @@ func containedTyped(in *jsonform.Value, elem operand) (outcome, *Error) {
 	case jsonform.Map:
 		return outcomeOf(in.Field(elem.text).Kind() != jsonform.Absent), nil
 	case jsonform.List:
-		n := in.Len()
-		if n > maxFusedElements {
-			return unsure, nil
-		}
-		for i := range n {
+		for i := range in.Len() {
 			v := in.Index(i)
 			if v.Kind() == jsonform.Invalid {
 				return unsure, nil
@@ -306,22 +302,11 @@ func (s *sizeOf) operand(ev *Evaluation) (operand, outcome, *Error) {
 	if result != yes {
 		return operand{}, result, err
 	}
-	if at.typed {
-		switch at.view.Kind() {
-		case jsonform.List, jsonform.Map:
-			return intOperand(int64(at.view.Len())), yes, nil
-		case jsonform.String:
-			return intOperand(int64(utf8.RuneCountInString(at.view.Text()))), yes, nil
-		}
-		return operand{}, unsure, nil
-	}
-	switch v := at.native.(type) {
-	case []any:
-		return intOperand(int64(len(v))), yes, nil
-	case map[string]any:
-		return intOperand(int64(len(v))), yes, nil
-	case string:
-		return intOperand(int64(utf8.RuneCountInString(v))), yes, nil
+	switch o := at.operand(); {
+	case o.kind == operandList || o.kind == operandMap && !s.path.inLoop:
+		return intOperand(int64(at.size())), yes, nil
+	case o.kind == operandText && !s.path.inLoop:
+		return intOperand(int64(utf8.RuneCountInString(o.text))), yes, nil
 	}
 	return operand{}, unsure, nil
 }
@@ -433,7 +418,7 @@ func newUnfused(of *Program, e ast.Expr) *unfused {
 	term := ast.NewCheckedAST(ast.NewAST(e, info), of.ast.TypeMap(), of.ast.ReferenceMap())
 	return &unfused{&Program{
 		env: of.env, cel: of.cel, ast: term, source: of.source, variable: of.variable,
-		want: OutputBool, celType: of.ast.GetType(e.ID()), bounded: needsBounds(term, of.variable != ""),
+		want: OutputBool, celType: of.ast.GetType(e.ID()), bounded: of.bounded,
 	}}
 }
 

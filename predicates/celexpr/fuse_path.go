@@ -38,6 +38,7 @@ type path struct {
 	// behind it needn't either. It is len(parts) if all must be.
 	optional int
 	presence bool // the path is that of has()
+	inLoop   bool // within a loop's body
 	node     int64
 }
 
@@ -54,7 +55,7 @@ func (p *path) isOptional() bool { return p.optional < len(p.parts) }
 
 // path fuses a path, or returns nil.
 func (f *fuser) path(e ast.Expr) *path {
-	p := &path{program: f.program, node: e.ID()}
+	p := &path{program: f.program, node: e.ID(), inLoop: len(f.locals) > 0}
 	optional := []bool{}
 	if e.Kind() == ast.SelectKind && e.AsSelect().IsTestOnly() {
 		p.presence = true
@@ -361,8 +362,20 @@ func (p *path) findTyped(from *jsonform.Value, at *fusedValue) (missing int, kno
 	return -1, at.view.Kind() != jsonform.Invalid
 }
 
-// operand implements source.
+// operand implements source. In a loop, long texts count: reading them again and
+// again takes long, whatever is done with them.
 func (p *path) operand(ev *Evaluation) (operand, outcome, *Error) {
+	o, result, err := p.read(ev)
+	if p.inLoop && len(o.text) > shortText && !ev.affords(uint64(len(o.text))/charactersPerUnit) {
+		return operand{}, unsure, nil
+	}
+	return o, result, err
+}
+
+// shortText is how long texts are that don't count.
+const shortText = 256
+
+func (p *path) read(ev *Evaluation) (operand, outcome, *Error) {
 	if len(p.parts) == 0 && (p.root == rootedInParam || p.root == rootedInVariable) {
 		if p.root == rootedInVariable {
 			if o, result, err := p.variable(ev); result != unsure {
@@ -407,6 +420,29 @@ func (p *path) elsewhere(ev *Evaluation) (operand, outcome, *Error) {
 		return operand{}, result, err
 	}
 	return at.operand(), yes, nil
+}
+
+// length is the number of a list's elements, 0 of others.
+func (s *fusedValue) length() int {
+	if s.typed {
+		if s.view.Kind() == jsonform.List {
+			return s.view.Len()
+		}
+		return 0
+	}
+	l, _ := s.native.([]any)
+	return len(l)
+}
+
+// size is the number of a list's elements or a map's entries.
+func (s *fusedValue) size() int {
+	if s.typed {
+		return s.view.Len()
+	}
+	if m, ok := s.native.(map[string]any); ok {
+		return len(m)
+	}
+	return s.length()
 }
 
 func (s *fusedValue) operand() operand {
