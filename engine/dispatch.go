@@ -59,6 +59,7 @@ func (d *dispatcher) startLocked() {
 
 func (d *dispatcher) work(w *worker) {
 	defer d.activity.end()
+	makeRoom(0)
 	for {
 		t, ok := d.next(w)
 		if !ok {
@@ -66,6 +67,17 @@ func (d *dispatcher) work(w *worker) {
 		}
 		t.process(w)
 	}
+}
+
+// makeRoom has the goroutine's stack grow to 16 KiB at once, while there is nothing
+// on it. A worker lives for as long as there is something to do, often for one
+// event, and a predicate's evaluation goes deep: otherwise the stack is copied again
+// and again on the way down.
+//
+//go:noinline
+func makeRoom(at int) byte {
+	var room [8 << 10]byte
+	return room[at]
 }
 
 // next returns the worker's next task; false if there is none, or if the worker
