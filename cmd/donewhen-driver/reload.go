@@ -82,9 +82,9 @@ func newConfig(ctx context.Context, client kubernetes.Interface, opts options, m
 		served := openapi.NewClientWithContext(client.Discovery().RESTClient())
 		places = append(places, schemacluster.New(ctx, served, clock.RealClock{}))
 	}
-	loader, err := predicates.NewLoader(provisioner.Operations(), predicates.WithSchemas(append(places, known)...))
+	loader, err := predicates.NewLoader(provisioner.Operations(), predicates.WithSchemas(append(places, known)...), predicates.WithRedact(opts.redact...))
 	if err != nil {
-		return nil, err
+		return nil, err // for one, a path of --redact
 	}
 	store, err := loader.NewStore(defaults, storeOptions...)
 	if err != nil {

@@ -186,7 +186,7 @@ func (w *valueWriter) object(m map[string]any, cursors []redact.Cursor, depth in
 	w.b.WriteByte('}')
 }
 
-// mapper writes a map that an expression has made: it has no place in the object.
+// mapper writes a map that isn't a Go map.
 func (w *valueWriter) mapper(m traits.Mapper, cursors []redact.Cursor, depth int) {
 	n := int(size(m))
 	if n > 0 && depth >= maxDepth {
@@ -194,23 +194,33 @@ func (w *valueWriter) mapper(m traits.Mapper, cursors []redact.Cursor, depth int
 		return
 	}
 	type entry struct {
-		key   string
-		value ref.Val
+		text, key string
+		value     ref.Val
 	}
 	var entries []entry
 	const enough = 1000 // keys that are sorted
 	for it := m.Iterator(); it.HasNext() == types.True && len(entries) < enough; {
 		key := it.Next()
-		entries = append(entries, entry{valueText(key, nil), m.Get(key)})
+		entries = append(entries, entry{valueText(key, nil), fmt.Sprint(key.Value()), m.Get(key)})
 	}
-	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.text, b.text) })
+	named := map[string]any{} // what hides the value beside it
+	for _, field := range [...]string{"name", "key"} {
+		if v, ok := m.Find(types.String(field)); ok {
+			named[field] = v.Value()
+		}
+	}
 	w.b.WriteByte('{')
 	for i, e := range entries {
 		if w.separate(i, n) {
 			break
 		}
-		w.b.WriteString(e.key + ": ")
-		w.write(e.value, cursors, depth+1)
+		w.b.WriteString(e.text + ": ")
+		var below []redact.Cursor
+		for _, c := range cursors {
+			below = append(below, c.Child(named, e.key))
+		}
+		w.write(e.value, below, depth+1)
 	}
 	w.b.WriteByte('}')
 }

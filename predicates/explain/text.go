@@ -2,8 +2,10 @@ package explain
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -257,18 +259,28 @@ func (p *printer) node(depth int, label string, n *Node) {
 	p.below(depth+1, n)
 }
 
+// rank orders the parts of a condition: those that decide, those that have no
+// value, the others.
+func (n *Node) rank() int {
+	switch {
+	case n.Decides:
+		return 0
+	case n.Outcome == Missing, n.Outcome == Error:
+		return 1
+	}
+	return 2
+}
+
 // below writes what a node consists of, the parts that decide first.
 func (p *printer) below(depth int, n *Node) {
-	logic := n.logical()
-	for _, decides := range []bool{true, false} {
-		for _, o := range n.Operands {
-			if (o.Decides || !logic) != decides || !logic && o.simple() {
-				continue
-			}
+	parts := n.Operands
+	if n.logical() {
+		parts = slices.Clone(parts)
+		slices.SortStableFunc(parts, func(a, b *Node) int { return cmp.Compare(a.rank(), b.rank()) })
+	}
+	for _, o := range parts {
+		if n.logical() || !o.simple() {
 			p.node(depth, "", o)
-		}
-		if !logic {
-			break
 		}
 	}
 	if n.Elements == nil {
