@@ -96,11 +96,23 @@ type problems struct {
 }
 
 func (p *problems) add(problem Problem) {
+	problem.Document, problem.Message, problem.Hint = bounded(problem.Document), bounded(problem.Message), bounded(problem.Hint)
 	if len(p.list) >= maxProblems {
 		p.dropped++
 		return
 	}
 	p.list = append(p.list, problem)
+}
+
+// maxText bounds what a problem quotes of a document: a name may be as long as
+// the file.
+const maxText = 2048
+
+func bounded(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "") + "…"
 }
 
 // warn adds a warning.
