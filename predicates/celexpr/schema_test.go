@@ -273,3 +273,39 @@ func TestK45_TypesOnly(t *testing.T) {
 		}
 	}
 }
+
+// TestK39_BareStatus: a bare name is told apart from a field of the object, with a
+// schema and without.
+func TestK39_BareStatus(t *testing.T) {
+	without, err := NewEnvironment(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, env := range []*Environment{without, schemaEnvironment(t, "v1")} {
+		for expression, want := range map[string]string{
+			"has(status)":         "1:5 has() needs a field [the root variable is object: has(object.status)]",
+			"status.state == 'x'": "1:1 undeclared reference to 'status' [the root variable is object: object.status]",
+		} {
+			if _, issues := env.Compile(expression, OutputBool); render(issues) != want {
+				t.Errorf("%s\n got: %s\nwant: %s", expression, render(issues), want)
+			}
+		}
+	}
+}
+
+// TestK48_NoBoundsInTheSchema: a loop over a list whose schema has no maxItems
+// loads. It runs within the limits of cost and time instead.
+func TestK48_NoBoundsInTheSchema(t *testing.T) {
+	for _, schema := range volumes(t, "v1") {
+		if n := schema.Root.Fields["status"].Fields["conditions"].MaxItems; n != 0 {
+			t.Fatalf("the list is bound to %d elements", n)
+		}
+	}
+	p, issues := schemaEnvironment(t, "v1").Compile("object.status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')", OutputBool)
+	if issues != nil {
+		t.Fatal(render(issues))
+	}
+	if !p.bounded {
+		t.Error("what loops must run within limits")
+	}
+}
