@@ -55,6 +55,8 @@ type Evaluation struct {
 	cancel context.CancelFunc // non-nil once the deadline runs
 	limits Limits
 	spent  uint64
+	texts  budget // of texts; while one is evaluated, of conditions
+	inText bool
 	params *Params
 	memo   []any           // of variables: nil, or the value, or a *types.Err
 	known  []knownVariable // of variables, by fused programs
@@ -112,9 +114,13 @@ func (ev *Evaluation) Close() {
 	if ev.cancel != nil {
 		ev.cancel()
 	}
+	if ev.texts.cancel != nil {
+		ev.texts.cancel()
+	}
 	env := ev.env
 	clear(ev.memo)
 	clear(ev.known)
+	ev.texts = budget{}
 	ev.env, ev.ctx, ev.cancel, ev.spent, ev.params, ev.object = nil, nil, nil, 0, nil, nil
 	if ev.typed {
 		ev.typed, ev.root = false, typedMap{}
@@ -175,8 +181,12 @@ func (ev *Evaluation) evaluated(v variable) any {
 // bounded returns the context of programs with limits.
 func (ev *Evaluation) bounded() context.Context {
 	if ev.cancel == nil && ev.limits.Timeout > 0 {
-		cause := fmt.Errorf("the predicate ran for more than %v", ev.limits.Timeout)
-		ev.ctx, ev.cancel = context.WithTimeoutCause(ev.ctx, ev.limits.Timeout, cause)
+		timeout := ev.limits.Timeout
+		if ev.inText {
+			timeout /= textShare
+		}
+		cause := fmt.Errorf("the predicate ran for more than %v", timeout)
+		ev.ctx, ev.cancel = context.WithTimeoutCause(ev.ctx, timeout, cause)
 	}
 	return ev.ctx
 }

@@ -91,9 +91,12 @@ func (p *Program) Bool(ev *Evaluation) (bool, *Error) {
 	return bool(b), nil
 }
 
-// Text evaluates a message, reason or code.
+// Text evaluates a message, reason or code, within a budget of its own: however
+// dear it is, later conditions have theirs.
 func (p *Program) Text(ev *Evaluation) (string, *Error) {
+	ev.beginText()
 	out, err := p.eval(ev)
+	ev.endText(err)
 	if err != nil {
 		return "", err
 	}
