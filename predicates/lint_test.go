@@ -62,7 +62,7 @@ func TestLints(t *testing.T) {
 }
 
 // noSchema is in the warning that every predicate has whose kind has no schema.
-const noSchema = "schema"
+const noSchema = "no schema of "
 
 // What good sets are warned of: nothing, but for a rule of the reference that
 // means absence and doesn't say so.
