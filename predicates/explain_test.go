@@ -182,7 +182,7 @@ func TestDescribeExplains(t *testing.T) {
 // TestK51_CostIsShown: of what is counted, an explanation says what it has cost,
 // and of how much.
 func TestK51_CostIsShown(t *testing.T) {
-	p := loadOne(t, "  limits: {cost: 5000}\n  done: [object.l.exists(x, x == 7), object.kind == 'x']")
+	p := loadOne(t, "  limits: {cost: 5000}\n  done: ['object.l.exists(x, x == 7)', object.kind == 'x']")
 	x, err := p.Explain(context.Background(), observe(t, "{metadata: {name: x}, kind: Secret, l: [0, 1, 2, 3]}"), nil)
 	if err != nil {
 		t.Fatal(err)
