@@ -27,6 +27,7 @@ type evalOptions struct {
 	operation  string
 	params     []string
 	redact     []string
+	schemas    []string
 	absent     string
 	outputs    []string
 	explaining bool
@@ -71,6 +72,7 @@ func newJudgingCommand(s streams, options *evalOptions) *cobra.Command {
 	flags.StringVar(&options.operation, "operation", "", "judge by the predicate, and with the constants, bound to this `operation`")
 	flags.StringArrayVar(&options.params, "param", nil, "a param, as `NAME=VALUE`; lists and maps as YAML (may be given more than once)")
 	flags.StringArrayVar(&options.redact, "redact", nil, "`PATH` of a field that must not be shown, like spec.users[*].pin (may be given more than once)")
+	schemaFlag(cmd, &options.schemas)
 	flags.StringVar(&options.absent, "absent", "", "judge the absence of an object, `never|deleted`: one that never existed, or was there")
 	flags.StringArrayVarP(&options.outputs, "output", "o", nil, "`FORMAT` of the output: text or json; with =FILE it goes to a file (may be given more than once)")
 	cmd.MarkFlagsMutuallyExclusive("predicate", "operation")
@@ -119,7 +121,11 @@ func runEval(ctx context.Context, s streams, options *evalOptions, paths []strin
 
 // loadForEval loads the program's own predicates and what is given on top.
 func loadForEval(options *evalOptions) (*predicates.Set, error) {
-	loader, err := predicates.NewLoader(provisioner.Operations(), predicates.WithRedact(options.redact...))
+	loading, err := withSchemas(options.schemas)
+	if err != nil {
+		return nil, err
+	}
+	loader, err := predicates.NewLoader(provisioner.Operations(), loading, predicates.WithRedact(options.redact...))
 	if err != nil {
 		return nil, err
 	}

@@ -63,6 +63,7 @@ spec:
 		{"lint --schema " + dir + " " + widget, exitLoad, misspelt},
 		{"lint --schema " + azure + " " + widget, exitLoad, "--schema: read schemas from"},
 		{"test " + widget, exitOK, "passed"},
+		{"eval --predicates " + azure + " --predicate p --absent never", exitLoad, misspelt},
 		{"test --schema " + crd + " " + widget, exitLoad, misspelt},
 	} {
 		var out strings.Builder
