@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -166,8 +167,10 @@ func (c conditionCase) runner(t testing.TB, way string) func() {
 	}
 	var object metav1.Object = &unstructured.Unstructured{Object: native}
 	if way == "Typed" {
-		if object = typed; c.unstructured != nil && c.typed == nil {
-			return nil // reads what the type doesn't have
+		if object = typed; c.unstructured != nil && c.typed == nil { // attachments have no conditions
+			object = &appsv1.Deployment{Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{
+				{Type: "Ready", Status: "True", Reason: "Good", Message: "all well"}, {Type: "Synced", Status: "True"},
+			}}}
 		}
 	}
 	p := compile(t, env, c.expression, OutputBool)
