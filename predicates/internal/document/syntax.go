@@ -49,6 +49,9 @@ func (c chunk) hint(t *Text, line, column int) string {
 	if hint := c.indentHint(t, line, column); hint != "" {
 		return hint
 	}
+	if strings.HasPrefix(strings.TrimLeft(t.line(line), " "), "\t") {
+		return "indent with spaces, YAML allows no tabs there"
+	}
 	if flowRule.MatchString(t.line(line)) {
 		return BlockScalar
 	}
@@ -59,9 +62,6 @@ func (c chunk) hint(t *Text, line, column int) string {
 			}
 			break
 		}
-	}
-	if strings.HasPrefix(strings.TrimLeft(t.line(line), " "), "\t") {
-		return "indent with spaces, YAML allows no tabs there"
 	}
 	return ""
 }
