@@ -26,6 +26,7 @@ func (c *cluster) remove(ctx context.Context, nodeID string, say func(string, ..
 	if c.madeConfigMap {
 		errs = append(errs, c.forceObjects(ctx))
 		gone("ConfigMap "+configMapName, c.core.CoreV1().ConfigMaps(c.namespace).Delete(ctx, configMapName, metav1.DeleteOptions{}))
+		gone("ConfigMap "+reportName, c.core.CoreV1().ConfigMaps(c.namespace).Delete(ctx, reportName, metav1.DeleteOptions{}))
 		gone("AzDriverNode "+nodeID, c.disks.AzureDiskV1beta2().AzDriverNodes(c.namespace).Delete(ctx, nodeID, metav1.DeleteOptions{}))
 	}
 	if c.madeNamespace {

@@ -263,6 +263,6 @@ func (d *demo) sayKept() {
 	}
 	fmt.Fprintf(out, "  to stop it   %s\n", stop)
 	if d.cluster.server == nil {
-		fmt.Fprintf(out, "  and remove   ConfigMap %s and AzDriverNode %s in namespace %s\n", configMapName, nodeID, d.opts.Namespace)
+		fmt.Fprintf(out, "  and remove   ConfigMaps %s and %s and AzDriverNode %s in namespace %s\n", configMapName, reportName, nodeID, d.opts.Namespace)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 const (
 	configMapName = "donewhen-predicates"
+	reportName    = configMapName + "-status" // what the driver writes about it
 	configMapKey  = "volume-expanded.yaml"
 
 	predicateName = "volume-expanded"

@@ -18,20 +18,20 @@ func rules() map[string][]rbacv1.PolicyRule {
 	disk := func(verbs []string, resources ...string) rbacv1.PolicyRule {
 		return rbacv1.PolicyRule{APIGroups: []string{v1beta2.GroupName}, Resources: resources, Verbs: verbs}
 	}
-	status := []string{"update"}
+	subresource := []string{"update"}
 	return map[string][]rbacv1.PolicyRule{
 		controlplane.Driver: {
 			disk(write, "azvolumes", "azvolumeattachments", "azdrivernodes"),
-			disk(status, "azvolumes/status", "azvolumeattachments/status", "azdrivernodes/status"),
+			disk(subresource, "azvolumes/status", "azvolumeattachments/status", "azdrivernodes/status"),
 			{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{configMapName}, Verbs: read},
 			// The report of what became of it. Who may create can't be told a name.
-			{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{configMapName + "-status"}, Verbs: []string{"get", "update"}},
+			{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{reportName}, Verbs: []string{"get", "update"}},
 			{APIGroups: []string{""}, Resources: []string{"configmaps", "events"}, Verbs: []string{"create"}},
 		},
 		controlplane.Simulator: {
 			disk(append([]string{"update"}, read...), "azvolumes"),
 			disk(append([]string{"update", "delete"}, read...), "azvolumeattachments"),
-			disk(status, "azvolumes/status", "azvolumeattachments/status"),
+			disk(subresource, "azvolumes/status", "azvolumeattachments/status"),
 		},
 	}
 }
