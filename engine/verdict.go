@@ -70,6 +70,7 @@ const (
 	ReasonMissingData       = "MissingData"       // nothing held, and data was missing
 	ReasonEvaluationError   = "EvaluationError"   // an expression failed
 	ReasonLimitExceeded     = "LimitExceeded"     // a judge ran over one of its limits
+	ReasonBadResult         = "BadResult"         // a module returned what means nothing
 )
 
 // PredicateID names a predicate in verdicts, errors and logs.

@@ -11,6 +11,7 @@ import (
 	"github.com/donewhen/donewhen/engine"
 	"github.com/donewhen/donewhen/predicates/internal/nearest"
 	"github.com/donewhen/donewhen/predicates/v1alpha1"
+	"github.com/donewhen/donewhen/predicates/wasm"
 )
 
 // operation is a declared operation with its params' types.
@@ -94,6 +95,9 @@ func (r *resolver) resolve(e *entry) *engine.Binding {
 		return nil
 	}
 	constants := r.params(e, op, p)
+	if err := p.validate(constants); err != nil {
+		e.at([]any{"spec", "predicate"}, "", "predicate %s: %s: %v", s.Predicate, wasm.ReasonOf(err), err)
+	}
 	binding := &engine.Binding{
 		Name: e.Name, Operation: s.Operation, Resource: op.Resource, Predicate: p, Params: constants,
 		Action: engine.Action(s.Action), InFlight: engine.InFlight(s.InFlight),

@@ -60,20 +60,30 @@ func build(e *entry, l *Loader, shared *interned, cache map[string]*Predicate) *
 		return nil
 	}
 	kinds := b.kinds(l)
+	module := b.loadModule(l)
 	if judged.ID.Digest = predicateDigest(*b.predicate); len(e.problems.list)+e.problems.dropped == before && e.sound {
 		if p, ok := cache[judged.ID.Digest]; ok && slices.Equal(p.schemas, kinds) {
+			closeModule(module)
 			return p
 		}
 	}
 	b.expressions(&judged, params, kinds, shared)
+	b.module(&judged, module, params)
 	if len(e.problems.list)+e.problems.dropped > before || !e.sound {
+		closeModule(module)
 		return nil
 	}
-	return &Predicate{
+	p := &Predicate{
 		id: judged.ID, kind: judged.Kind, resources: resources,
 		gone: judged.ExpectsGone, params: params, core: judge.New(judged),
-		warnings: b.lint(&judged), schemas: kinds, environment: b.environment,
+		schemas: kinds, environment: b.environment,
 	}
+	if m, ok := judged.Module.(*guestModule); ok {
+		p.module = m
+	} else {
+		p.warnings = b.lint(&judged)
+	}
+	return p
 }
 
 func containsParam(params []param, name string) bool {
@@ -258,7 +268,6 @@ func (b *builder) unsupported() bool {
 			found = true
 		}
 	}
-	refuse(b.spec.Wasm != nil, "write the rules in CEL", "spec", "wasm")
 	refuse(b.spec.Select != nil, "wait for each object by itself", "spec", "select")
 	refuse(b.spec.OnEmpty != "", "wait for each object by itself", "spec", "onEmpty")
 	return found

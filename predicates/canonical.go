@@ -28,7 +28,14 @@ func predicateDigest(p v1alpha1.Predicate) string {
 	s.Done = canonicalRules(s.Done, "", s.StableFor)
 	s.Failed = canonicalRules(s.Failed, codes.Internal.String(), nil)
 	s.Pending = canonicalRules(s.Pending, "", nil)
-	s.StableFor = nil
+	if s.Wasm != nil {
+		// What the module is counts, and not where. Its stableFor isn't in a rule.
+		w := *s.Wasm
+		w.Module = v1alpha1.Module{}
+		s.Wasm = &w
+	} else {
+		s.StableFor = nil
+	}
 	return digest(p)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/donewhen/donewhen/predicates/celexpr"
 	"github.com/donewhen/donewhen/predicates/internal/redact"
 	"github.com/donewhen/donewhen/predicates/schemas"
+	"github.com/donewhen/donewhen/predicates/wasm"
 )
 
 // Schemas knows the schemas of kinds. Schema returns nil where it knows none; the
@@ -29,6 +30,7 @@ type Loader struct {
 	strict     bool
 	redact     []string
 	redaction  *redact.Policy
+	wasm       *wasm.Runtime
 }
 
 // LoaderOption changes how a Loader works.
@@ -51,6 +53,12 @@ func Strict() LoaderOption { return func(l *Loader) { l.strict = true } }
 // metadata.annotations['example.com/pin'].
 func WithRedact(paths ...string) LoaderOption {
 	return func(l *Loader) { l.redact = append(l.redact, paths...) }
+}
+
+// WithWasm has predicates judged by WebAssembly modules where their documents say
+// so. The runtime must be closed later than the last of the loader's sets is used.
+func WithWasm(runtime *wasm.Runtime) LoaderOption {
+	return func(l *Loader) { l.wasm = runtime }
 }
 
 // NewLoader returns a loader for the operations that bindings may name. The error

@@ -20,6 +20,7 @@ type Predicate struct {
 	params    []param
 	core      *judge.Core
 	warnings  []warning
+	module    *guestModule // nil if rules judge
 	// environment is what its expressions see; others may share it.
 	environment *celexpr.Environment
 	schemas     []*schemas.Schema // what its expressions were checked against

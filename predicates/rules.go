@@ -36,6 +36,9 @@ func (b *builder) expressions(spec *judge.Spec, params []param, kinds []*schemas
 	spec.Environment = b.environment
 
 	s := b.spec
+	if s.Wasm != nil {
+		return // it judges instead of rules
+	}
 	if spec.ExpectsGone {
 		if len(s.Done) > 0 {
 			b.key([]any{"spec", "done"}, "remove it: only absence is Done", "spec.done is refused with expect: Gone")

@@ -121,7 +121,7 @@ func read(s Source, all *problems) []*entry {
 	byFile := make([][]*entry, len(s.Files))
 	var later []int // files that have no documents, and may be such schemas
 	for i, f := range s.Files {
-		if f.Binary {
+		if f.Binary || isModule(f.Data) {
 			continue
 		}
 		if !bytes.Contains(f.Data, []byte(v1alpha1.APIVersion)) {

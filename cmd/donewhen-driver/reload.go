@@ -20,6 +20,7 @@ import (
 	"github.com/donewhen/donewhen/predicates/source"
 	"github.com/donewhen/donewhen/predicates/status"
 	"github.com/donewhen/donewhen/predicates/suite"
+	"github.com/donewhen/donewhen/predicates/wasm"
 	"github.com/donewhen/donewhen/provisioner"
 )
 
@@ -82,7 +83,12 @@ func newConfig(ctx context.Context, client kubernetes.Interface, opts options, m
 		served := openapi.NewClientWithContext(client.Discovery().RESTClient())
 		places = append(places, schemacluster.New(ctx, served, clock.RealClock{}))
 	}
-	loader, err := predicates.NewLoader(provisioner.Operations(), predicates.WithSchemas(append(places, known)...), predicates.WithRedact(opts.redact...))
+	runtime, err := wasm.New() // for as long as the process runs
+	if err != nil {
+		return nil, err
+	}
+	loader, err := predicates.NewLoader(provisioner.Operations(),
+		predicates.WithSchemas(append(places, known)...), predicates.WithRedact(opts.redact...), predicates.WithWasm(runtime))
 	if err != nil {
 		return nil, err // for one, a path of --redact
 	}

@@ -88,7 +88,12 @@ func runEval(ctx context.Context, s streams, options *evalOptions, paths []strin
 	if slices.ContainsFunc(outputs, func(o output) bool { return o.format == formatJUnit }) {
 		return errors.New("there is no junit output here; there are text and json")
 	}
-	set, err := loadForEval(options)
+	wasm, closeWasm, err := withWasm()
+	if err != nil {
+		return err
+	}
+	defer closeWasm()
+	set, err := loadForEval(options, wasm)
 	if err != nil {
 		return err
 	}
@@ -120,12 +125,13 @@ func runEval(ctx context.Context, s streams, options *evalOptions, paths []strin
 }
 
 // loadForEval loads the program's own predicates and what is given on top.
-func loadForEval(options *evalOptions) (*predicates.Set, error) {
+func loadForEval(options *evalOptions, more ...predicates.LoaderOption) (*predicates.Set, error) {
 	loading, err := withSchemas(options.schemas)
 	if err != nil {
 		return nil, err
 	}
-	loader, err := predicates.NewLoader(provisioner.Operations(), loading, predicates.WithRedact(options.redact...))
+	more = append(more, loading, predicates.WithRedact(options.redact...))
+	loader, err := predicates.NewLoader(provisioner.Operations(), more...)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +142,7 @@ func loadForEval(options *evalOptions) (*predicates.Set, error) {
 		if err != nil {
 			return nil, err
 		}
-		sources = append(sources, source)
+		sources = append(sources, withModules(source))
 	}
 	return loader.Load(sources...)
 }

@@ -91,7 +91,12 @@ func runLint(ctx context.Context, s streams, options lintOptions, paths []string
 	if err != nil {
 		return err
 	}
-	report, err := lint(ctx, source, options, loading)
+	wasm, closeWasm, err := withWasm()
+	if err != nil {
+		return err
+	}
+	defer closeWasm()
+	report, err := lint(ctx, withModules(source), options, loading, wasm)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,12 @@ func runTest(cmd *cobra.Command, s streams, options testOptions, paths []string)
 	if err != nil {
 		return err
 	}
-	opts := []suite.Option{suite.WithLoading(loading)}
+	wasm, closeWasm, err := withWasm()
+	if err != nil {
+		return err
+	}
+	defer closeWasm()
+	opts := []suite.Option{suite.WithLoading(loading, wasm)}
 	if options.run != "" {
 		expression, err := regexp.Compile(options.run)
 		if err != nil {

@@ -191,7 +191,8 @@ func directories(dir string) []string {
 func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") }
 
 func fileOf(name string, data []byte) predicates.File {
-	return predicates.File{Name: name, Data: data, Binary: bytes.HasPrefix(data, []byte("\x00asm"))}
+	module := bytes.HasPrefix(data, []byte("\x00asm")) || bytes.HasPrefix(data, []byte("\x1f\x8b"))
+	return predicates.File{Name: name, Data: data, Binary: module}
 }
 
 func ignoreMissing(err error) error {

@@ -85,6 +85,7 @@ func (r *Runner) load(s *Suite, names []string) *loaded {
 	if len(problems) > 0 {
 		return &loaded{err: loadError(problems)}
 	}
+	source.Files = predicates.WithModules(source.Files, readFile)
 	loader, err := predicates.NewLoader(r.operations, r.loading...)
 	if err != nil {
 		return &loaded{err: err}

@@ -14,18 +14,18 @@ type Reason string
 // Reasons. The first four are found when a module is loaded, the others when it
 // runs, which it does at load as well.
 const (
-	ModuleInvalid     Reason = "ModuleInvalid"     // no module that can be run
-	ImportDenied      Reason = "ImportDenied"      // it wants more from the host than there is
-	AbiMismatch       Reason = "AbiMismatch"       // it doesn't speak this version of the contract
-	ValidationRefused Reason = "ValidationRefused" // it doesn't accept params and settings
-	FuelExhausted     Reason = "FuelExhausted"     // it computes for longer than it may
-	MemoryLimit       Reason = "MemoryLimit"       // it wants more memory than it may have, or than is left
-	Trap              Reason = "Trap"              // it crashed
-	GuestExit         Reason = "GuestExit"         // it ended its program
-	BadPointer        Reason = "BadPointer"        // it gave a place outside its memory, or a path that is none
-	BadResult         Reason = "BadResult"         // it returned what means nothing
-	GuestError        Reason = "GuestError"        // it says that it cannot judge
-	TooManyCalls      Reason = "TooManyCalls"      // it asked for too many fields, or for too much
+	ModuleInvalid     Reason = "ModuleInvalid"        // no module that can be run
+	ImportDenied      Reason = "ImportDenied"         // it wants more from the host than there is
+	AbiMismatch       Reason = "AbiMismatch"          // it doesn't speak this version of the contract
+	ValidationRefused Reason = "ValidationRefused"    // it doesn't accept params and settings
+	FuelExhausted     Reason = "FuelExhausted"        // it computes for longer than it may
+	MemoryLimit       Reason = "MemoryLimit"          // it wants more memory than it may have, or than is left
+	Trap              Reason = "Trap"                 // it crashed
+	GuestExit         Reason = "GuestExit"            // it ended its program
+	BadPointer        Reason = "BadPointer"           // it gave a place outside its memory, or a path that is none
+	BadResult         Reason = engine.ReasonBadResult // it returned what means nothing
+	GuestError        Reason = "GuestError"           // it says that it cannot judge
+	TooManyCalls      Reason = "TooManyCalls"         // it asked for too many fields, or for too much
 	// LimitExceeded: it took longer than the timeout.
 	LimitExceeded Reason = engine.ReasonLimitExceeded
 )

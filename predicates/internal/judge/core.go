@@ -48,6 +48,8 @@ func New(spec Spec) *Core {
 	spec.Aborted = withDefaults(spec.Aborted, codes.Aborted)
 	spec.Done = withDefaults(spec.Done, codes.OK)
 	spec.Failed = withDefaults(spec.Failed, codes.Internal)
+	spec.ModuleCode = codeOr(spec.ModuleCode, codes.Internal)
+	spec.ModuleCodeMap = normalMap(spec.ModuleCodeMap)
 	spec.paths = newPaths()
 	return &Core{spec: spec}
 }
@@ -75,6 +77,9 @@ func codeOr(c, other codes.Code) codes.Code {
 func (c *Core) Bind(params map[string]any, key string) engine.Judge {
 	b := &bound{spec: &c.spec, key: key}
 	b.params, b.err = c.spec.Environment.BindParams(params)
+	if c.spec.Module != nil {
+		b.answers = c.spec.Module.Bind(params)
+	}
 	return b
 }
 
@@ -85,6 +90,8 @@ type bound struct {
 	err    error
 	key    string
 	meta   atomic.Pointer[versioned]
+	// answers is the module's with the params; nil if rules judge.
+	answers BoundModule
 }
 
 // versioned is the TypeMeta of objects of a version.
@@ -132,6 +139,9 @@ func (b *bound) run(ctx context.Context, o engine.Observation, describe bool) (j
 		if v, lags := b.generation(ev, describe); lags {
 			return engine.Judgement{Verdict: v}
 		}
+	}
+	if b.answers != nil {
+		return b.module(ctx, ev, o, describe, terminating)
 	}
 	p := pass{bound: b, ev: ev, describe: describe}
 	v := p.judge()

@@ -1,5 +1,5 @@
-// Package judge is the pure verdict core of CEL predicates: policies and compiled
-// rules in, judgements out, in the order that the format fixes. It has no clock,
+// Package judge is the pure verdict core of predicates: policies and compiled rules,
+// or a module in their place, in, judgements out, in the order that the format fixes. It has no clock,
 // does no I/O and remembers nothing between calls.
 //
 //	core := judge.New(judge.Spec{ID: id, Kind: "AzVolume", Environment: env, Done: rules, …})
@@ -67,6 +67,12 @@ type Spec struct {
 	// Environment compiled every program below.
 	Environment                    *celexpr.Environment
 	Aborted, Done, Failed, Pending []Rule
+	// Module judges instead of rules; nil if rules do. What it means by its codes is
+	// as of a failed rule, and ModuleStableFor is how long its Done must hold.
+	Module          Module
+	ModuleCode      codes.Code
+	ModuleCodeMap   map[string]codes.Code
+	ModuleStableFor time.Duration
 	// FailurePolicy is one of the FailurePolicy constants; empty means Fail.
 	FailurePolicy string
 	// Timeout bounds one judging of programs that need bounds; 0 means the default.
