@@ -52,7 +52,7 @@ const maxSpots = 20_000
 // are too many.
 func (v *veil) spots(t *trail) (spots []spot, ok bool) {
 	if t.kind == trailRoot {
-		return []spot{{value: v.object, exists: true, cursor: v.redaction.policy.Object()}}, true
+		return []spot{{value: v.object, exists: true, cursor: v.redaction.policy.Object(v.object)}}, true
 	}
 	from, ok := v.spots(t.parent)
 	if !ok {

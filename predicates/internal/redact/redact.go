@@ -2,7 +2,7 @@
 // object carries a Cursor along, which knows whether the place is hidden.
 //
 //	policy, err := redact.New("spec.connection.string", "spec.users[*].pin")
-//	c := policy.Object().Child(object, "spec")
+//	c := policy.Object(object).Child(object, "spec")
 //	if c.Hidden() { … redact.Mark … }
 package redact
 
@@ -14,16 +14,22 @@ import (
 // Mark stands where a value is hidden.
 const Mark = "•••"
 
-// builtIn are the paths hidden in objects of every kind: what Secrets have, what
-// the custom resources carry of them, and the copy that kubectl apply makes of
-// the whole manifest.
-var builtIn = []string{
-	"data", "stringData", "binaryData", "spec.secrets",
-	"metadata.annotations['kubectl.kubernetes.io/last-applied-configuration']",
+// builtIn returns the paths hidden in objects of every kind: what the custom
+// resources carry of Secrets, and the copy that kubectl apply makes of the whole
+// manifest.
+func builtIn() []string {
+	return []string{"spec.secrets", "metadata.annotations['kubectl.kubernetes.io/last-applied-configuration']"}
 }
 
+// secretData returns the paths of what Secrets hold. Other kinds than ConfigMap
+// that have such fields hold secrets too.
+func secretData() []string { return []string{"data", "stringData", "binaryData"} }
+
 // Policy is a set of hidden paths. It is immutable and safe for concurrent use.
-type Policy struct{ root *place }
+type Policy struct {
+	root      *place
+	configMap *place // the same for ConfigMaps, whose data is to be seen
+}
 
 // place is a node of the tree of hidden paths.
 type place struct {
@@ -38,8 +44,16 @@ type place struct {
 // metadata.annotations['example.com/pin'], spec.settings.*.value. Lists are
 // looked through, with or without [*]. The error names the path and its fault.
 func New(paths ...string) (*Policy, error) {
-	p := &Policy{root: &place{}}
-	for _, path := range append(append([]string(nil), builtIn...), paths...) {
+	p := &Policy{root: &place{}, configMap: &place{}}
+	for _, path := range append(builtIn(), paths...) {
+		segments, err := parse(path)
+		if err != nil {
+			return nil, fmt.Errorf("redact path %q: %w", path, err)
+		}
+		p.root.add(segments)
+		p.configMap.add(segments)
+	}
+	for _, path := range secretData() {
 		segments, err := parse(path)
 		if err != nil {
 			return nil, fmt.Errorf("redact path %q: %w", path, err)
@@ -78,12 +92,20 @@ type Cursor struct {
 	at     []*place
 }
 
-// Object returns the cursor of the whole object.
-func (p *Policy) Object() Cursor {
-	if p == nil {
+// Object returns the cursor of the whole object, given in JSON form.
+func (p *Policy) Object(object any) Cursor {
+	switch {
+	case p == nil:
 		return Cursor{}
+	case isConfigMap(object):
+		return Cursor{at: []*place{p.configMap}}
 	}
 	return Cursor{at: []*place{p.root}}
+}
+
+func isConfigMap(object any) bool {
+	m, ok := object.(map[string]any)
+	return ok && m["kind"] == "ConfigMap" && m["apiVersion"] == "v1"
 }
 
 // Hidden reports whether the value here, and so all of it, is hidden.

@@ -56,7 +56,7 @@ spec:
 			t.Errorf("%s is %v", path, v)
 		}
 	}
-	walk(policy.Object(), object, "")
+	walk(policy.Object(object), object, "")
 	for path, want := range map[string]bool{
 		"/spec/secretName": true, "/spec/imagePullSecrets/name": true, "/metadata/annotations/example.com/y": true,
 		"/spec/settings/one/other": true, "/spec/users/name": true, "/spec/env/name": true,
@@ -67,7 +67,7 @@ spec:
 		}
 	}
 	budget := 1000
-	if !policy.Object().Contains(object, &budget) {
+	if !policy.Object(object).Contains(object, &budget) {
 		t.Error("the object has nothing hidden")
 	}
 	budget = 1000
@@ -77,7 +77,7 @@ spec:
 	if budget = 1; !(Cursor{}).Contains([]any{"a", "b", "c"}, &budget) {
 		t.Error("what lies beyond the budget counts as shown")
 	}
-	if c := policy.Object().Child(nil, "spec").Any(); !c.Hidden() {
+	if c := policy.Object(object).Child(nil, "spec").Any(); !c.Hidden() {
 		t.Error("an unknown key of spec could be one that is hidden")
 	}
 }
@@ -121,6 +121,29 @@ func TestBadPaths(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%q: %s\nwant %s", path, got, want)
+		}
+	}
+}
+
+func TestPolicy_DataOfConfigMapsIsShown(t *testing.T) {
+	policy, err := New("data.private")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		apiVersion, kind, key string
+		hidden                bool
+	}{
+		{"v1", "ConfigMap", "why", false},
+		{"v1", "ConfigMap", "private", true},
+		{"v1", "ConfigMap", "password", true},
+		{"v1", "Secret", "why", true},
+		{"example.com/v1", "ConfigMap", "why", true},
+		{"example.com/v1", "Vault", "why", true},
+	} {
+		object := map[string]any{"apiVersion": tc.apiVersion, "kind": tc.kind}
+		if c := policy.Object(object).Child(object, "data").Child(nil, tc.key); c.Hidden() != tc.hidden {
+			t.Errorf("%s %s, data.%s: hidden %v, want %v", tc.apiVersion, tc.kind, tc.key, c.Hidden(), tc.hidden)
 		}
 	}
 }
