@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -30,7 +31,34 @@ type instance struct {
 // snapshot is the state that a module's instances have before each call.
 type snapshot struct {
 	memory  []byte
+	parts   []part
 	globals []uint64
+}
+
+// part is a piece of a snapshot's memory. Most of it is zero as a rule, which is
+// quicker to write than to copy.
+type part struct {
+	from, to int
+	zero     bool
+}
+
+// partSize is the size of the smallest part.
+const partSize = 1024
+
+// partsOf returns the memory in parts as long as possible.
+func partsOf(memory []byte) []part {
+	var parts []part
+	var zeros [partSize]byte
+	for at := 0; at < len(memory); at += partSize {
+		to := min(at+partSize, len(memory))
+		zero := bytes.Equal(memory[at:to], zeros[:to-at])
+		if n := len(parts); n > 0 && parts[n-1].zero == zero {
+			parts[n-1].to = to
+			continue
+		}
+		parts = append(parts, part{at, to, zero})
+	}
+	return parts
 }
 
 // newInstance makes an instance. What it starts with must fit the budget, which the
@@ -89,7 +117,8 @@ func (i *instance) takeOver(s *snapshot) error {
 
 // save returns the instance's state.
 func (i *instance) save() *snapshot {
-	s := &snapshot{memory: append([]byte(nil), i.memory.buf...), globals: make([]uint64, len(i.globals))}
+	s := &snapshot{memory: bytes.Clone(i.memory.buf), globals: make([]uint64, len(i.globals))}
+	s.parts = partsOf(s.memory)
 	for n, g := range i.globals {
 		s.globals[n] = g.Get()
 	}
@@ -102,7 +131,13 @@ func (i *instance) reset(s *snapshot) bool {
 	if len(i.memory.buf) != len(s.memory) {
 		return false
 	}
-	copy(i.memory.buf, s.memory)
+	for _, p := range s.parts {
+		if p.zero {
+			clear(i.memory.buf[p.from:p.to])
+		} else {
+			copy(i.memory.buf[p.from:p.to], s.memory[p.from:p.to])
+		}
+	}
 	for n, g := range i.globals {
 		g.Set(s.globals[n])
 	}
