@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/donewhen/donewhen/predicates"
@@ -29,27 +30,27 @@ type Files struct {
 // ConfigMap or Secret as the kubelet mounts it, whose change is seen whole or not
 // at all, or a plain one. Every file in it and below counts, except those whose
 // name begins with a dot or ends with a tilde; WebAssembly modules are binary
-// files. Symbolic links to files are followed.
+// files. Symbolic links to files are followed, and one in place of the directory.
 func NewDirectory(path string, opts ...Option) *Files {
-	path = filepath.Clean(path)
-	name := "directory " + path
+	name := "directory " + filepath.Clean(path)
+	path = absolute(path)
 	return &Files{
 		options: newOptions(name, opts), name: name,
 		dirs:    func() []string { return directories(path) },
-		matters: func(at string) bool { return at == path || strings.HasPrefix(at, path+string(filepath.Separator)) },
+		matters: func(at string) bool { return within(at, path) || within(path, at) },
 		read:    func() ([]predicates.File, error) { return readMounted(path) },
 	}
 }
 
 // NewFile returns the source of one file, which need not exist.
 func NewFile(path string, opts ...Option) *Files {
-	path = filepath.Clean(path)
-	name := "file " + path
+	name := "file " + filepath.Clean(path)
+	path = absolute(path)
 	return &Files{
 		options: newOptions(name, opts), name: name,
-		dirs: func() []string { return []string{filepath.Dir(path)} },
+		dirs: func() []string { return []string{nearestDirectory(filepath.Dir(path))} },
 		// Where the kubelet has mounted it, only the link beside it changes.
-		matters: func(at string) bool { return at == path || strings.HasPrefix(filepath.Base(at), "..") },
+		matters: func(at string) bool { return within(path, at) || strings.HasPrefix(filepath.Base(at), "..") },
 		read: func() ([]predicates.File, error) {
 			data, err := readBounded(path, maxFile)
 			if errors.Is(err, fs.ErrNotExist) || err != nil {
@@ -81,7 +82,7 @@ func (f *Files) Run(ctx context.Context, deliver func(predicates.Source)) error 
 	failed := ""
 	for first := true; ; {
 		// Before the reading: what comes after it is then seen.
-		watching.follow(f.dirs())
+		f.follow(watching)
 		files, err := f.read()
 		switch {
 		case err != nil:
@@ -111,6 +112,19 @@ func (f *Files) Run(ctx context.Context, deliver func(predicates.Source)) error 
 	}
 }
 
+// follow watches the directories that are there now.
+func (f *Files) follow(watching watcher) {
+	const tries = 10 // of directories that come and go meanwhile
+	for try, dirs := 1, f.dirs(); ; try++ {
+		watching.follow(dirs)
+		now := f.dirs()
+		if try == tries || slices.Equal(now, dirs) {
+			return
+		}
+		dirs = now
+	}
+}
+
 // dataLink is the link by which the kubelet swaps the content of a mounted volume.
 const dataLink = "..data"
 
@@ -121,7 +135,9 @@ func readMounted(dir string) ([]predicates.File, error) {
 		root := dir
 		link, err := os.Readlink(filepath.Join(dir, dataLink))
 		if err == nil {
-			root = filepath.Join(dir, link)
+			if root = link; !filepath.IsAbs(link) {
+				root = filepath.Join(dir, link)
+			}
 		}
 		files, err := readTree(root)
 		now, _ := os.Readlink(filepath.Join(dir, dataLink))
@@ -132,8 +148,13 @@ func readMounted(dir string) ([]predicates.File, error) {
 }
 
 func readTree(root string) ([]predicates.File, error) {
+	// A walk doesn't follow a link, not even the one that it begins with.
+	root, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return nil, ignoreMissing(err)
+	}
 	var files []predicates.File
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			if path == root {
 				return ignoreMissing(err)
@@ -170,22 +191,53 @@ func readTree(root string) ([]predicates.File, error) {
 // directories returns what to watch for changes of a directory: its parent, by
 // which it comes and goes, and itself with those below it.
 func directories(dir string) []string {
-	all := []string{filepath.Dir(dir)}
+	all := []string{nearestDirectory(filepath.Dir(dir))}
 	if _, err := os.Readlink(filepath.Join(dir, dataLink)); err == nil {
 		return append(all, dir)
 	}
+	root, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return all
+	}
 	// What can't be read is reported by who reads it.
-	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil || !entry.IsDir():
 			return nil
-		case path != dir && hidden(entry.Name()):
+		case path != root && hidden(entry.Name()):
 			return fs.SkipDir
 		}
-		all = append(all, path)
+		// Where dir is a link: by its own name, by which events are told apart.
+		all = append(all, dir+strings.TrimPrefix(path, root))
 		return nil
 	})
 	return all
+}
+
+// nearestDirectory returns the directory, or where it isn't there the one above it
+// that is: by that the others come.
+func nearestDirectory(dir string) string {
+	for {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() || dir == filepath.Dir(dir) {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// absolute returns the path as file system events name it: those of "." and below
+// it come with a name that filepath.Clean shortens.
+func absolute(path string) string {
+	if absolute, err := filepath.Abs(path); err == nil {
+		return absolute
+	}
+	return filepath.Clean(path)
+}
+
+// within reports whether a path is the directory or below it.
+func within(path, dir string) bool {
+	rest, ok := strings.CutPrefix(path, dir)
+	return ok && (rest == "" || rest[0] == filepath.Separator || strings.HasSuffix(dir, string(filepath.Separator)))
 }
 
 func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/donewhen/donewhen/predicates"
 )
@@ -16,13 +17,21 @@ const (
 	maxFiles = 1000
 )
 
-// readBounded reads a file of at most so many bytes.
+// readBounded reads a regular file of at most so many bytes. To open a pipe would
+// wait for who writes to it, and a device has no end.
 func readBounded(path string, limit int64) ([]byte, error) {
-	file, err := os.Open(path)
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s isn't a regular file", path)
+	}
 	data, err := io.ReadAll(io.LimitReader(file, limit+1))
 	if err != nil {
 		return nil, err
