@@ -45,6 +45,9 @@ func (b *builder) lint(spec *judge.Spec) []warning {
 		for _, issue := range slices.Concat(c.program.Warnings(), c.program.Lint(decides)) {
 			b.warnWithin(c.path, issue.Line, issue.Column, issue.Hint, issue.Message)
 		}
+		if issue := c.program.Estimate(cmp.Or(spec.CostLimit, judge.DefaultCostLimit)); issue != nil {
+			b.warnWithin(c.path, issue.Line, issue.Column, issue.Hint, issue.Message)
+		}
 	}
 	programs := make([]*celexpr.Program, len(b.compiled))
 	for i := range b.compiled {

@@ -77,13 +77,13 @@ func (e *Environment) compile(expression string, want Output, isVariable bool) (
 	}
 	var schema schemaCheck
 	if len(e.kinds) > 0 {
-		schema = e.checkSchemas(parsed, source, want) // first: the check below changes what was parsed
+		schema = e.checkSchemas(parsed, source, want, isVariable) // first: the check below changes what was parsed
 	}
 	program, issues := e.checked(parsed, source, want, isVariable)
 	if issues = withSchema(issues, schema.issues); len(issues) > 0 {
 		return nil, schema, issues
 	}
-	program.warnings = schema.warnings
+	program.warnings, program.estimate = schema.warnings, schema.estimate
 	return program, schema, nil
 }
 

@@ -135,11 +135,11 @@ func (e *Environment) AddVariable(name, expression string) []Issue {
 	}
 	e.variables = append(e.variables, variable{name, typ, program})
 	for i, k := range e.kinds {
-		t, enum := cel.DynType, []string(nil)
+		t, enum, value := cel.DynType, []string(nil), (*schemas.Type)(nil)
 		if len(schema.types) > 0 {
-			t, enum = schema.types[i], schema.enums[i]
+			t, enum, value = schema.types[i], schema.enums[i], schema.values[i]
 		}
-		k.variables, k.enums = append(k.variables, t), append(k.enums, enum)
+		k.variables, k.enums, k.values = append(k.variables, t), append(k.enums, enum), append(k.values, value)
 	}
 	return issues
 }

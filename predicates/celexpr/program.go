@@ -21,6 +21,7 @@ type Program struct {
 	celType  *cel.Type
 	bounded  bool // whether it runs within limits
 	warnings []Issue
+	estimate estimate
 
 	explain explanation
 

@@ -42,12 +42,15 @@ type finding struct {
 type schemaCheck struct {
 	issues, warnings []Issue
 	// types and enums are those of its value, one for each schema.
-	types []*cel.Type
-	enums [][]string
+	types  []*cel.Type
+	enums  [][]string
+	values []*schemas.Type
+	// estimate is the highest of what it may cost, by each schema.
+	estimate estimate
 }
 
 // checkSchemas checks a parsed expression with each schema. It leaves it as it is.
-func (e *Environment) checkSchemas(parsed *ast.AST, source common.Source, want Output) schemaCheck {
+func (e *Environment) checkSchemas(parsed *ast.AST, source common.Source, want Output, isVariable bool) schemaCheck {
 	var out schemaCheck
 	var all [][]finding
 	for _, scope := range e.kinds {
@@ -66,6 +69,13 @@ func (e *Environment) checkSchemas(parsed *ast.AST, source common.Source, want O
 		}
 		out.types = append(out.types, t)
 		out.enums = append(out.enums, k.enumOf(checked.Expr()))
+		values := scope.valuesOf(checked.Expr())
+		out.values = append(out.values, values[checked.Expr().ID()])
+		if len(findings) == 0 && hasBounds(values) && needsBounds(checked, isVariable) {
+			if estimate := k.estimate(values); estimate.cost > out.estimate.cost {
+				out.estimate = estimate
+			}
+		}
 		all = append(all, append(findings, k.foreignValues()...))
 	}
 	out.merge(all, e.kinds)

@@ -104,10 +104,11 @@ func (o *kindObject) fieldNames() []string { return o.typ.Names() }
 type kindScope struct {
 	*kindTypes
 	env *Environment
-	// variables has the types of the environment's variables, and enums what texts
-	// they may have, nil where that isn't known.
+	// variables has the types of the environment's variables, enums what texts they
+	// may have, and values what the schema says of them, nil where that isn't known.
 	variables []*cel.Type
 	enums     [][]string
+	values    []*schemas.Type
 }
 
 // typeOf implements names.
