@@ -132,10 +132,10 @@ func (s *scope) FindStructFieldType(name, field string) (*types.FieldType, bool)
 // check type-checks a parsed expression, which it changes.
 func (c *checkers) check(parsed *ast.AST, source common.Source, n names) (*ast.AST, []*common.Error) {
 	one := c.pool.Get().(*check)
-	defer c.pool.Put(one)
 	one.scope.names = n
 	checked, errs := checker.Check(parsed, source, one.env)
 	one.scope.names = nil
+	c.pool.Put(one) // not one that has panicked
 	return checked, errs.GetErrors()
 }
 
@@ -146,9 +146,41 @@ func (c *checkers) validate(checked *ast.AST, source common.Source) []*common.Er
 	}
 	issues := cel.NewIssuesWithSourceInfo(common.NewErrors(source), checked.SourceInfo())
 	for _, v := range c.validators {
+		if v.Name() == homogeneous && optionalOfAnyType(checked) {
+			continue
+		}
 		v.Validate(c.base, c.config, checked, issues)
 	}
 	return issues.Errors()
+}
+
+// homogeneous is the name of cel-go's check for lists and maps of one type.
+const homogeneous = "cel.validator.homogeneous_literals"
+
+// optionalOfAnyType reports whether a list or map that is written out has an optional
+// entry of type dyn: cel-go's check for one type, which has nothing to say of such,
+// then panics.
+func optionalOfAnyType(a *ast.AST) bool {
+	found := false
+	look := func(e ast.Expr) {
+		t := a.GetType(e.ID())
+		found = found || len(t.Parameters()) == 0
+	}
+	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.ListKind:
+			for _, i := range e.AsList().OptionalIndices() {
+				look(e.AsList().Elements()[i])
+			}
+		case ast.MapKind:
+			for _, entry := range e.AsMap().Entries() {
+				if entry.AsMapEntry().IsOptional() {
+					look(entry.AsMapEntry().Value())
+				}
+			}
+		}
+	}))
+	return found
 }
 
 // validatable reports whether a validator may have anything to say: each takes

@@ -57,7 +57,17 @@ type programKey struct {
 	variables  int
 }
 
-func (e *Environment) compile(expression string, want Output, isVariable bool) (*Program, schemaCheck, []Issue) {
+func (e *Environment) compile(expression string, want Output, isVariable bool) (program *Program, schema schemaCheck, issues []Issue) {
+	defer func() {
+		// Loading a document must not end the process, whatever is in it.
+		if r := recover(); r != nil {
+			program, schema, issues = nil, schemaCheck{}, []Issue{{
+				Line: 1, Column: 1,
+				Message: fmt.Sprintf("checking the expression failed: panic: %v", r),
+				Hint:    "this is a fault of the checker, not of yours: write the expression in another way, and report it",
+			}}
+		}
+	}()
 	if strings.TrimSpace(expression) == "" {
 		return nil, schemaCheck{}, []Issue{{Line: 1, Column: 1, Message: "the expression is empty"}}
 	}
@@ -75,11 +85,10 @@ func (e *Environment) compile(expression string, want Output, isVariable bool) (
 	if issues := e.limitIssues(parsed); len(issues) > 0 {
 		return nil, schemaCheck{}, issues
 	}
-	var schema schemaCheck
 	if len(e.kinds) > 0 {
 		schema = e.checkSchemas(parsed, source, want, isVariable) // first: the check below changes what was parsed
 	}
-	program, issues := e.checked(parsed, source, want, isVariable)
+	program, issues = e.checked(parsed, source, want, isVariable)
 	if issues = withSchema(issues, schema.issues); len(issues) > 0 {
 		return nil, schema, issues
 	}
