@@ -82,7 +82,7 @@ func (e *Environment) compile(expression string, want Output, isVariable bool) (
 	if len(errs) > 0 {
 		return nil, schemaCheck{}, syntaxIssues(expression, errs)
 	}
-	if issues := e.limitIssues(parsed); len(issues) > 0 {
+	if issues := append(e.limitIssues(parsed), keyIssues(parsed)...); len(issues) > 0 {
 		return nil, schemaCheck{}, issues
 	}
 	if len(e.kinds) > 0 {

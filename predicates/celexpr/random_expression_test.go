@@ -91,8 +91,8 @@ var odd = []string{
 
 // indexes are keys of lists and maps that aren't plain ones.
 var indexes = []string{
-	"-1", "0u", "1u", "0.0", "1.0", "true", "null", "9223372036854775807", "4294967296", "'\\ufffd'", "params.count", "params.role", "variables.state",
-	"int('1')", "'a' + ''", "string(1)", "dyn(0)", "size(params.names) - 2", "0 + 0", "[]",
+	"-1", "0u", "1u", "0.0", "1.0", "true", "9223372036854775807", "4294967296", "'\\ufffd'", "params.count", "params.role", "variables.state",
+	"int('1')", "'a' + ''", "string(1)", "dyn(0)", "size(params.names) - 2", "0 + 0",
 }
 
 func (r *random) literal() string {
