@@ -35,7 +35,8 @@ func TestHostileGuests(t *testing.T) {
 	}{
 		"spin":            {FuelExhausted, "dw_evaluate: the fuel is used up"},
 		"tree":            {FuelExhausted, ""},
-		"recursion":       {FuelExhausted, ""},
+		"recursion":       {Trap, "dw_evaluate: calls are nested too deeply"},
+		"recursion_table": {Trap, "dw_evaluate: calls are nested too deeply"},
 		"grow":            {MemoryLimit, "no memory could be added to the 8192 KiB, the limit of the predicate is reached"},
 		"grow_content":    {well, ""},
 		"unreachable":     {Trap, "dw_evaluate: unreachable"},
@@ -122,6 +123,11 @@ func TestHostileGuests(t *testing.T) {
 				}
 			} else if !strings.Contains(err.Error(), want.message) {
 				t.Errorf("message is %q, want %q", err, want.message)
+			}
+			// What big objects are encoded into, and memory that grows to its limit and has
+			// been copied by then, are the most.
+			if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 40<<20 {
+				t.Errorf("%d KiB were allocated", allocated>>10)
 			}
 			if len(message(err)) > 2*maxMessage {
 				t.Errorf("the message has %d bytes", len(err.Error()))

@@ -22,6 +22,7 @@ type instance struct {
 	evaluate api.Function
 	validate api.Function // nil if there is none
 	fuel     api.MutableGlobal
+	room     api.Global // on the native stack
 	globals  []api.MutableGlobal
 	call     call
 	stack    [1]uint64
@@ -84,6 +85,7 @@ func (c *code) newInstance(ctx context.Context, mem *memory, from *snapshot) (_ 
 	i.call.starting = false
 	i.fuel = i.module.ExportedGlobal(rewrite.FuelExport).(api.MutableGlobal)
 	i.call.fuel = i.fuel
+	i.room = i.module.ExportedGlobal(rewrite.StackExport)
 	for _, name := range c.meta.Globals {
 		i.globals = append(i.globals, i.module.ExportedGlobal(name).(api.MutableGlobal))
 	}
@@ -165,6 +167,8 @@ func (i *instance) failure(what string, err error) *Error {
 		return &Error{Reason: e.Reason, Message: e.Message + i.call.written()}
 	case ok, i.outOfFuel():
 		return newError(FuelExhausted, "%s: the fuel is used up%s", what, i.call.written())
+	case i.room != nil && int64(i.room.Get()) < 0:
+		return newError(Trap, "%s: calls are nested too deeply%s", what, i.call.written())
 	case i.memory.denied != "":
 		return newError(MemoryLimit, "%s: no memory could be added to the %d KiB, %s is reached: %s%s", what, len(i.memory.buf)>>10, i.memory.denied, trapText(err), i.call.written())
 	}

@@ -13,6 +13,8 @@ type function struct {
 	frames []int
 	bulk   bool // the second added local is in use
 	grows  bool // it may grow the memory
+	frame  frame
+	exit   []byte // the type of a block that gives its results
 }
 
 // region is what is executed at most once for each passing of its head.
@@ -39,8 +41,9 @@ func (r *rewriter) codeSection(c *coder) {
 		if c.err != nil {
 			return
 		}
-		f := &functions[i]
-		*f = function{rewriter: r, coder: body, locals: uint32(r.types[r.functions[i]].params)}
+		f, t := &functions[i], r.types[r.functions[i]]
+		*f = function{rewriter: r, coder: body, locals: uint32(t.params), exit: t.block}
+		f.frame.values = uint64(t.params + len(t.results)) // there is room for them outside of registers
 		f.rewrite()
 		if body.err != nil {
 			c.err = body.err
@@ -68,7 +71,7 @@ func (f *function) rewrite() {
 			return
 		}
 		f.locals += n
-		f.copyType()
+		f.frame.wide = f.copyType() == typeV128 || f.frame.wide
 	}
 	f.declarations = f.out
 	f.out = make([]byte, 0, f.left()*3/2)
@@ -93,21 +96,34 @@ func (f *function) assemble(price uint64) []byte {
 		code = append(code, 1, typeI32)
 	}
 	done := 0
-	for _, region := range f.regions {
+	for i, region := range f.regions {
 		code = append(code, f.out[done:region.head]...)
 		done = region.head
 		code = appendU32(append(code, opGlobalGet), f.globals)
 		code = append(appendSigned(append(code, opI64Const), int64(region.weight+price*region.memory)), opI64Sub)
-		code = f.appendCheck(code)
+		code = f.appendCheck(code, f.globals)
+		if i == 0 && f.frame.calls {
+			code = appendU32(append(code, opGlobalGet), f.globals+1)
+			code = append(appendSigned(append(code, opI64Const), f.frame.words(f.locals)), opI64Sub)
+			code = f.appendCheck(code, f.globals+1)
+			// Whatever leaves the function leaves this block.
+			code = append(append(code, opBlock), f.exit...)
+		}
 	}
-	return append(code, f.out[done:]...)
+	code = append(code, f.out[done:]...)
+	if f.frame.calls {
+		code = appendU32(append(code, opGlobalGet), f.globals+1)
+		code = append(appendSigned(append(code, opI64Const), f.frame.words(f.locals)), opI64Add)
+		code = append(appendU32(append(code, opGlobalSet), f.globals+1), opEnd)
+	}
+	return code
 }
 
-// appendCheck stores the fuel that is on top of the stack, and traps if it is
+// appendCheck stores what is on top of the stack in a meter, and traps if it is
 // below zero. It is stored first, so that whoever called can see why.
-func (f *function) appendCheck(code []byte) []byte {
+func (f *function) appendCheck(code []byte, meter uint32) []byte {
 	code = appendU32(append(code, opLocalTee), f.locals)
-	code = appendU32(append(code, opGlobalSet), f.globals)
+	code = appendU32(append(code, opGlobalSet), meter)
 	code = appendU32(append(code, opLocalGet), f.locals)
 	return append(code, opI64Const, 0, opI64LtS, opIf, blockEmpty, opUnreachable, opEnd)
 }
@@ -124,7 +140,7 @@ func (f *function) chargeLength(shift int64) {
 	if shift > 0 {
 		code = append(appendSigned(append(code, opI64Const), shift), opI64ShrU)
 	}
-	f.out = f.appendCheck(append(code, opI64Sub))
+	f.out = f.appendCheck(append(code, opI64Sub), f.globals)
 }
 
 // current is the region of the innermost open block.
@@ -150,12 +166,19 @@ func (f *function) instruction() {
 	} else {
 		f.current().weight += known.weight
 	}
+	f.frame.instructions++
+	if op == opReturn {
+		f.out = appendU32(append(f.out, opBranch), uint32(len(f.frames)-1))
+		return
+	}
 	f.out = append(f.out, op)
 	switch known.immediate {
 	case immBlock:
 		f.block(op)
 	case immIndex:
-		f.copyU32()
+		if i := f.copyU32(); op == opCall {
+			f.call(i)
+		}
 	case immFunctionRef:
 		if i := f.copyU32(); !f.declared[i] {
 			f.fail("a reference to function %d, which is neither exported nor an element", i)
@@ -166,7 +189,7 @@ func (f *function) instruction() {
 		}
 		f.copyU32()
 	case immCallIndirect:
-		f.copyTypeIndex(f.coder)
+		f.frame.call(f.types, f.copyTypeIndex(f.coder))
 		f.copyU32()
 	case immSelect:
 		f.copyExactly(1, "the number of types of a select")
@@ -174,6 +197,8 @@ func (f *function) instruction() {
 	case immLocal:
 		if i := f.copyU32(); i >= f.locals {
 			f.fail("there is no local %d", i)
+		} else if op != opLocalGet {
+			f.frame.set(i)
 		}
 	case immGlobal:
 		f.copyGlobalIndex(f.coder)
@@ -201,7 +226,20 @@ func (f *function) instruction() {
 	case immNone:
 		if op == opEnd {
 			f.frames = f.frames[:len(f.frames)-1]
+			f.frame.closeBlock()
 		}
+	}
+}
+
+// call takes the call of a function into account.
+func (f *function) call(i uint32) {
+	switch own := int64(i) - int64(len(f.Imports)); {
+	case own >= int64(len(f.functions)):
+		f.fail("there is no function %d", i)
+	case own >= 0:
+		f.frame.call(f.types, f.functions[own])
+	case int64(i) < int64(len(f.imported)):
+		f.frame.results(f.types[f.imported[i]])
 	}
 }
 
@@ -222,6 +260,13 @@ func (f *function) block(op byte) {
 		f.regions = append(f.regions, region{head: len(f.out), weight: weightPlain})
 	}
 	f.frames = append(f.frames, current)
+	f.frame.openBlock()
+	switch {
+	case t >= 0:
+		f.frame.values += uint64(f.types[t].params + len(f.types[t].results))
+	case t != -64:
+		f.frame.values++
+	}
 }
 
 // misc reads and writes what follows the prefix of conversions and bulk
@@ -271,6 +316,7 @@ func (f *function) misc() {
 // vector reads and writes what follows the prefix of vector instructions.
 func (f *function) vector() {
 	op := f.copyByte()
+	f.frame.wide = true
 	// The engine takes the opcode for a byte and the second byte of its number for
 	// a nop, so that only the shortest form means the same to everybody.
 	if op >= 0x80 {

@@ -32,6 +32,17 @@
 // StartExport and no longer called by the engine, which would hide why it failed;
 // custom sections are dropped, and the maximum size of tables is cut to MaxTable.
 //
+// # Nested calls
+//
+// The engine lets the native stack grow to 400 MB. A second global, exported as
+// StackExport, is the room that is left: a function that calls functions of the module
+// subtracts the estimate of its frame (see frame.go) when it is entered, traps if the
+// rest is below zero, and adds it again when it is left. Its body is put into a block
+// that gives what the function gives, and each return becomes a branch out of it, so
+// that there is one way out. So the room is the same before and after each call that
+// ends well, and nobody need set it. A function that calls none of the module's is the
+// last on the stack and isn't counted.
+//
 // # Invariants
 //
 //   - The guest can't name what was added. An index of a local or global beyond
@@ -40,8 +51,9 @@
 //     begins: everything is decoded and encoded anew in the one shortest form,
 //     nothing is copied that wasn't understood. What the engine then makes of the
 //     types is its own business: it validates the result.
-//   - With enough fuel the result behaves as the original does. An original that
-//     the engine refuses is refused by the engine or here.
+//   - With enough fuel, and calls not nested deeper than StackWords, the result
+//     behaves as the original does. An original that the engine refuses is refused
+//     by the engine or here.
 //   - Numbers of things are bounded by the bytes that are there to describe them,
 //     and by the constants of limits.go, before anything is allocated for them: the
 //     engine behind believes what it reads.

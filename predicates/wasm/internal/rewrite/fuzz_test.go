@@ -69,6 +69,7 @@ func FuzzModule(f *testing.F) {
 		}
 		p := twin{a, b}
 		p.same(t, "start")
+		room := b.ExportedGlobal(StackExport).(api.MutableGlobal)
 		meter := b.ExportedGlobal(FuelExport).(api.MutableGlobal)
 		for _, e := range r.Exports {
 			g := b.ExportedFunction(e.Name)
@@ -83,9 +84,13 @@ func FuzzModule(f *testing.F) {
 			}
 			args = args[:paramWords(g.Definition().ParamTypes())]
 			meter.Set(fuel)
+			room.Set(StackWords) // which a trap leaves where it is
 			y, errY := g.Call(ctx, args...)
 			if int64(meter.Get()) < 0 {
 				return // the original may run for ever
+			}
+			if errY != nil && int64(room.Get()) < 0 {
+				return // the original may nest calls as deeply as it likes
 			}
 			if errY != nil && strings.Contains(cause(errY), "stack overflow") {
 				return // where that is depends on the size of the frames
@@ -94,6 +99,9 @@ func FuzzModule(f *testing.F) {
 			x, errX := a.ExportedFunction(e.Name).Call(ctx, args...)
 			if one, other := outcome(x, types, errX), outcome(y, types, errY); one != other {
 				t.Fatalf("%s%v gives %s plain, %s rewritten", e.Name, args, one, other)
+			}
+			if errY == nil && room.Get() != StackWords {
+				t.Fatalf("%s%v returns with room for %d words on the stack", e.Name, args, int64(room.Get()))
 			}
 			p.same(t, e.Name)
 		}

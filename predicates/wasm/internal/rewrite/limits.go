@@ -16,6 +16,13 @@ const (
 	maxName     = 4_096   // bytes
 )
 
+// StackWords is how much room calls have on the native stack, in words of eight
+// bytes.
+const StackWords = 1 << 19
+
+// frameFixed is what each frame has: the return address and saved registers.
+const frameFixed = 8
+
 // MaxTable is how many entries a table may have: the module's own maximum is cut
 // to it, as a table is memory that no memory limit counts.
 const MaxTable = 1 << 16

@@ -15,6 +15,11 @@ const Prefix = "__dw_"
 // i64.
 const FuelExport = Prefix + "fuel"
 
+// StackExport is the name of the exported global that holds the room left on the
+// native stack, a mutable i64 in words of eight bytes. It is what it was after every
+// call that returns, and below zero after one that was nested too deeply.
+const StackExport = Prefix + "stack"
+
 // StartExport is the name under which a module's start function is exported. The
 // rewritten module has none, so that whoever runs it can tell why it failed.
 const StartExport = Prefix + "start"
@@ -107,6 +112,7 @@ type rewriter struct {
 	fuel      int64
 	types     []funcType
 	functions []uint32                      // the type of each that isn't imported
+	imported  []uint32                      // the type of each that is
 	globals   uint32                        // the guest's
 	mutable   []uint32                      // indices of Globals
 	sections  [len(sectionOrder) + 1][]byte // by section number
@@ -120,8 +126,11 @@ type rewriter struct {
 }
 
 type funcType struct {
-	params int
-	text   string
+	params  int
+	results []byte
+	text    string
+	// block is how a block is written that gives the results.
+	block []byte
 }
 
 // Module rewrites a module, which may use that much fuel until somebody sets the
@@ -203,7 +212,7 @@ func (r *rewriter) read(binary []byte) error {
 // absent makes the section that the module doesn't have, but needs.
 func (r *rewriter) absent(ids []byte) {
 	if bytes.IndexByte(ids, sectionGlobal) >= 0 {
-		r.sections[sectionGlobal] = append([]byte{1}, r.meter()...)
+		r.sections[sectionGlobal] = append([]byte{meterCount}, r.meters()...)
 	}
 }
 

@@ -56,14 +56,16 @@ func (c *coder) copyRefType() byte {
 }
 
 func (r *rewriter) typeSection(c *coder) {
-	for range c.copyCount("types", maxTypes) {
+	n := c.copyCount("types", maxTypes)
+	for range n {
 		c.copyExactly(0x60, "the form of a type")
 		var text strings.Builder
 		text.WriteString("func (")
 		params := c.copyCount("params", maxParams)
 		types(c, &text, params)
 		text.WriteString(")")
-		if results := c.copyCount("results", maxParams); results == 1 {
+		results := c.copyCount("results", maxParams)
+		if results == 1 {
 			text.WriteString(" -> ")
 			types(c, &text, results)
 		} else if results > 1 {
@@ -71,7 +73,38 @@ func (r *rewriter) typeSection(c *coder) {
 			types(c, &text, results)
 			text.WriteString(")")
 		}
-		r.types = append(r.types, funcType{params, text.String()})
+		r.types = append(r.types, funcType{params: params, results: c.out[max(0, len(c.out)-results):], text: text.String()})
+	}
+	r.blockTypes(c, n)
+}
+
+// blockTypes adds the types of blocks that give what functions do, if that is more
+// than one value; others need none.
+func (r *rewriter) blockTypes(c *coder, n int) {
+	if c.err != nil {
+		return
+	}
+	added := map[string]int{}
+	var more []byte
+	for i := range r.types {
+		t := &r.types[i]
+		switch len(t.results) {
+		case 0:
+			t.block = []byte{blockEmpty}
+		case 1:
+			t.block = t.results
+		default:
+			index, ok := added[string(t.results)]
+			if !ok {
+				index = n + len(added)
+				added[string(t.results)] = index
+				more = append(appendU32(append(more, 0x60, 0), uint32(len(t.results))), t.results...)
+			}
+			t.block = appendSigned(nil, int64(index))
+		}
+	}
+	if len(added) > 0 {
+		c.out = append(append(appendU32(nil, uint32(n+len(added))), c.out[len(appendU32(nil, uint32(n))):]...), more...)
 	}
 }
 
@@ -102,6 +135,7 @@ func (r *rewriter) importSection(c *coder) {
 		case 0:
 			if i := r.copyTypeIndex(c); c.err == nil {
 				e.Type = r.types[i].text
+				r.imported = append(r.imported, i)
 			}
 		case 1:
 			e.Type = "table"
@@ -169,10 +203,10 @@ func (r *rewriter) memory(c *coder) (least, most uint32) {
 	return least, PageSize
 }
 
-// globalSection copies the guest's globals and adds the meter behind them.
+// globalSection copies the guest's globals and adds the meters behind them.
 func (r *rewriter) globalSection(c *coder) {
 	n := c.count("globals", maxGlobals)
-	c.out = appendU32(c.out, uint32(n)+1)
+	c.out = appendU32(c.out, uint32(n)+meterCount)
 	r.globals = uint32(n)
 	for i := range n {
 		t := c.copyType()
@@ -189,12 +223,17 @@ func (r *rewriter) globalSection(c *coder) {
 		}
 		r.constant(c)
 	}
-	c.out = append(c.out, r.meter()...)
+	c.out = append(c.out, r.meters()...)
 }
 
-// meter is the global that holds the fuel.
-func (r *rewriter) meter() []byte {
-	return append(appendSigned([]byte{typeI64, 1, opI64Const}, r.fuel), opEnd)
+// meterCount is how many globals are added: the first holds the fuel, the second the
+// room on the stack.
+const meterCount = 2
+
+// meters are the globals that are added.
+func (r *rewriter) meters() []byte {
+	fuel := append(appendSigned([]byte{typeI64, 1, opI64Const}, r.fuel), opEnd)
+	return append(appendSigned(append(fuel, typeI64, 1, opI64Const), StackWords), opEnd)
 }
 
 // constant copies a constant expression.
@@ -280,9 +319,9 @@ func (r *rewriter) functionType(index uint32) string {
 }
 
 // exportAll returns the content of the export section: the guest's exports, its
-// mutable globals, its start function and the meter.
+// mutable globals, its start function and the meters.
 func (r *rewriter) exportAll() []byte {
-	n := len(r.Exports) + len(r.mutable) + 1
+	n := len(r.Exports) + len(r.mutable) + meterCount
 	if r.HasStart {
 		n++
 	}
@@ -293,7 +332,8 @@ func (r *rewriter) exportAll() []byte {
 	if r.HasStart {
 		out = appendU32(append(appendName(out, StartExport), 0), r.start)
 	}
-	return appendU32(append(appendName(out, FuelExport), 3), r.globals)
+	out = appendU32(append(appendName(out, FuelExport), 3), r.globals)
+	return appendU32(append(appendName(out, StackExport), 3), r.globals+1)
 }
 
 // element copies an element segment.

@@ -193,7 +193,12 @@ func (p twin) call(t testing.TB, at, name string, args []uint64) bool {
 	types := f.Definition().ResultTypes()
 	x, errX := f.Call(ctx, args...)
 	p.metered.ExportedGlobal(FuelExport).(api.MutableGlobal).Set(ample)
+	room := p.metered.ExportedGlobal(StackExport).(api.MutableGlobal)
+	room.Set(StackWords) // which a trap leaves where it is
 	y, errY := g.Call(ctx, args...)
+	if errY == nil && room.Get() != StackWords {
+		t.Fatalf("%s: %s%v returns with room for %d words on the stack", at, name, args, int64(room.Get()))
+	}
 	if a, b := outcome(x, types, errX), outcome(y, types, errY); a != b {
 		t.Fatalf("%s: %s%v gives %s plain, %s rewritten", at, name, args, a, b)
 	}

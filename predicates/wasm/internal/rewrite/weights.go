@@ -48,29 +48,34 @@ type instruction struct {
 
 // Opcodes that the rewriter treats by name.
 const (
-	opUnreachable = 0x00
-	opBlock       = 0x02
-	opLoop        = 0x03
-	opIf          = 0x04
-	opEnd         = 0x0b
-	opLocalGet    = 0x20
-	opLocalTee    = 0x22
-	opGlobalGet   = 0x23
-	opGlobalSet   = 0x24
-	opTableSet    = 0x26
-	opMemoryGrow  = 0x40
-	opI32Const    = 0x41
-	opI64Const    = 0x42
-	opF32Const    = 0x43
-	opF64Const    = 0x44
-	opI64LtS      = 0x53
-	opI64Sub      = 0x7d
-	opI64ShrU     = 0x88
-	opI64ExtendU  = 0xad
-	opRefNull     = 0xd0
-	opRefFunc     = 0xd2
-	opMisc        = 0xfc
-	opVector      = 0xfd
+	opUnreachable  = 0x00
+	opBlock        = 0x02
+	opLoop         = 0x03
+	opIf           = 0x04
+	opEnd          = 0x0b
+	opBranch       = 0x0c
+	opReturn       = 0x0f
+	opCall         = 0x10
+	opCallIndirect = 0x11
+	opLocalGet     = 0x20
+	opLocalTee     = 0x22
+	opGlobalGet    = 0x23
+	opGlobalSet    = 0x24
+	opTableSet     = 0x26
+	opMemoryGrow   = 0x40
+	opI32Const     = 0x41
+	opI64Const     = 0x42
+	opF32Const     = 0x43
+	opF64Const     = 0x44
+	opI64LtS       = 0x53
+	opI64Add       = 0x7c
+	opI64Sub       = 0x7d
+	opI64ShrU      = 0x88
+	opI64ExtendU   = 0xad
+	opRefNull      = 0xd0
+	opRefFunc      = 0xd2
+	opMisc         = 0xfc
+	opVector       = 0xfd
 
 	blockEmpty = 0x40
 
