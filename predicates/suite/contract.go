@@ -32,6 +32,7 @@ type contractRow struct {
 	is      standing
 	usually *Expectation
 	because string
+	beside  bool // another row with what is alike
 }
 
 // Rows returns the number of observations in the contract.
@@ -86,7 +87,9 @@ func parseContracts(file predicates.File, read ReadFile) ([]*Contract, []predica
 // contractBuilder makes a Contract of a document and collects what is wrong.
 type contractBuilder struct {
 	builder
-	rows []contractRow
+	rows   []contractRow
+	alike  []alikeDocument
+	beside []contractRow // the rows with what is alike, which come last
 }
 
 func (b *contractBuilder) build(read ReadFile) *Contract {
@@ -98,10 +101,11 @@ func (b *contractBuilder) build(read ReadFile) *Contract {
 	}
 	b.spec = suiteSpec{Objects: written.Spec.Objects}
 	b.buildObjects(path.Dir(b.file), read)
+	b.buildAlike(written.Spec.Alike)
 	for i, c := range written.Spec.Cases {
 		b.buildContractCase(c, written.Spec, []any{"spec", "cases", i})
 	}
-	contract.rows = b.rows
+	contract.rows = append(b.rows, b.beside...)
 	return contract
 }
 
@@ -182,6 +186,7 @@ func (b *contractBuilder) row(c check, is *standingDocument, at []any) {
 		}
 	}
 	b.names[c.name] = true
+	defer b.rowsAlike(c, is)
 	row := contractRow{check: c, is: standing(is.Standing), because: is.Because}
 	if is.Usually != nil {
 		if row.usually = b.buildExpect(is.Usually, at, append(slices.Clip(at), "usually")); row.usually == nil {

@@ -17,9 +17,21 @@ type contractDocument struct {
 type contractSpec struct {
 	Operation string `json:"operation"`
 	// Params are what the operation's callers give, all of them.
-	Params  map[string]any         `json:"params,omitempty"`
-	Objects map[string]any         `json:"objects,omitempty"` // as in a Suite
-	Cases   []contractCaseDocument `json:"cases"`
+	Params  map[string]any `json:"params,omitempty"`
+	Objects map[string]any `json:"objects,omitempty"` // as in a Suite
+	// Alike are changes of an object that change nothing: every row is kept with each
+	// of them too.
+	Alike []alikeDocument        `json:"alike,omitempty"`
+	Cases []contractCaseDocument `json:"cases"`
+}
+
+// alikeDocument is a change of objects that leaves the operation standing as it is,
+// where it stands so.
+type alikeDocument struct {
+	Name      string         `json:"name"`
+	Merge     map[string]any `json:"merge"`
+	Standings []string       `json:"standings,omitempty"` // without: all
+	Because   string         `json:"because,omitempty"`
 }
 
 // contractCaseDocument is one observation and how it stands, or with a table or a

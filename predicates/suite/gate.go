@@ -100,17 +100,26 @@ func (g *Gate) keep(ctx context.Context, contract *Contract, binding *engine.Bin
 			refused = append(refused, places.problem(binding, "", fmt.Sprintf("contract case %q can't be judged: %s", row.name, failed.message), failed.hint))
 			continue
 		}
-		judgement := t.judge.Describe(ctx, t.observation)
-		if verdict, why := row.is.violation(judgement); why != "" {
+		judgement := t.judge.Judge(ctx, t.observation)
+		verdict, why := row.is.violation(judgement, binding.Timeout)
+		if why == "" && row.beside {
+			continue
+		}
+		// The engine ends waits by Judge, and people read Describe: neither may lie.
+		judgement = t.judge.Describe(ctx, t.observation)
+		if described, whyNot := row.is.violation(judgement, binding.Timeout); whyNot != "" {
+			verdict, why = described, whyNot // with its texts
+		}
+		if why != "" {
 			refused = append(refused, places.problem(binding, verdict.Rule, violated(contract, row, id, verdict, why), row.because))
 			continue
 		}
 		if row.usually == nil {
 			continue
 		}
-		verdict, hold := firstEnd(judgement)
-		if row.usually.differences(verdict, hold) != nil {
-			unusual = append(unusual, deviation{row, verdict})
+		usual, hold := firstEnd(judgement)
+		if row.usually.differences(usual, hold) != nil {
+			unusual = append(unusual, deviation{row, usual})
 		}
 	}
 	if n := len(refused) - maxRefused; n > 0 {

@@ -38,8 +38,9 @@ func passing(code codes.Code) bool {
 	return false
 }
 
-// violation says why a predicate that judges so is wrong; empty if it isn't.
-func (s standing) violation(j engine.Judgement) (engine.Verdict, string) {
+// violation says why a predicate that judges so is wrong, in a wait of at most so
+// long (0: without end); empty if it isn't.
+func (s standing) violation(j engine.Judgement, timeout time.Duration) (engine.Verdict, string) {
 	ends := []engine.Verdict{j.Verdict}
 	for _, h := range j.Holding {
 		ends = append(ends, h.Verdict)
@@ -49,9 +50,12 @@ func (s standing) violation(j engine.Judgement) (engine.Verdict, string) {
 			return v, why
 		}
 	}
-	first, _ := firstEnd(j)
-	if s == finished && first.Decision != engine.Done {
+	switch first, hold := firstEnd(j); {
+	case s != finished:
+	case first.Decision != engine.Done:
 		return first, "the operation has succeeded here, and the wait must end"
+	case timeout > 0 && hold >= timeout:
+		return first, fmt.Sprintf("the operation has succeeded here, and the wait never ends so: that must hold for %v, and the binding gives up after %v", hold, timeout)
 	}
 	return engine.Verdict{}, ""
 }
