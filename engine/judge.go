@@ -129,7 +129,7 @@ func (e *Engine) call(by *worker, t *terms, f func(context.Context, Observation)
 			}}
 		}
 		if e.observer != nil {
-			e.observer.Evaluated(Evaluation{Predicate: t.id, Purpose: purpose, Verdict: j.Verdict, Took: took})
+			e.observer.Evaluated(Evaluation{Predicate: t.id, Purpose: purpose, Verdict: j.Verdict, Took: took, Cost: j.Cost})
 		}
 	}()
 	j = f(e.ctx, o)

@@ -85,6 +85,9 @@ type Evaluation struct {
 	// Verdict is what came of it; its Rule names the phase that decided.
 	Verdict Verdict
 	Took    time.Duration
+	// Cost is what it has cost, 0 where that isn't counted: of CEL only expressions that
+	// loop, match or grow texts are.
+	Cost uint64
 }
 
 // NopObserver ignores everything. Embed it in an Observer.

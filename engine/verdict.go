@@ -128,4 +128,7 @@ type Hold struct {
 type Judgement struct {
 	Verdict Verdict
 	Holding []Hold
+	// Cost is what judging has cost in the backend's own units, for metrics; 0 where
+	// nothing was counted.
+	Cost uint64
 }

@@ -179,6 +179,26 @@ func TestDescribeExplains(t *testing.T) {
 	}
 }
 
+// TestK51_JudgingSaysItsCost: where it is counted, of texts too, and 0 where not.
+func TestK51_JudgingSaysItsCost(t *testing.T) {
+	o := observe(t, "{metadata: {name: x}, kind: Secret, l: [0, 1, 2, 3]}")
+	for spec, counted := range map[string]bool{
+		"  done: ['object.kind == \"x\"']":               false,
+		"  done: ['object.l.exists(x, x == 7)']":         true,
+		"  done: ['object.l.map(x, x + 1).size() == 9']": true,
+		"  done: [{expression: 'object.kind == \"Secret\"', messageExpression: 'object.l.map(x, string(x)).join(\",\")'}]": true,
+	} {
+		judge, err := loadOne(t, spec).Bind(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := judge.Judge(context.Background(), o)
+		if j.Verdict.Cause != engine.CauseOperation || (j.Cost > 0) != counted {
+			t.Errorf("%s: %+v", spec, j)
+		}
+	}
+}
+
 // TestK51_CostIsShown: of what is counted, an explanation says what it has cost,
 // and of how much.
 func TestK51_CostIsShown(t *testing.T) {

@@ -28,6 +28,7 @@ type Metrics struct {
 	waits         *prometheus.HistogramVec
 	evaluations   *prometheus.CounterVec
 	evaluating    *prometheus.HistogramVec
+	cost          *prometheus.HistogramVec
 	judgeFailures *prometheus.CounterVec
 	merges        *prometheus.CounterVec
 	lanes         prometheus.Gauge
@@ -64,6 +65,10 @@ func New() *Metrics {
 			Name: "donewhen_engine_evaluation_seconds", Help: "How long evaluations took, by predicate.",
 			Buckets: prometheus.ExponentialBuckets(0.0000005, 4, 14), // to 34 s
 		}, []string{"predicate"}),
+		cost: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "donewhen_engine_evaluation_cost", Help: "What evaluations cost in CEL's units, by predicate; only of those that count it: expressions that loop, match or grow texts.",
+			Buckets: prometheus.ExponentialBuckets(16, 4, 10), // to 4 million
+		}, []string{"predicate"}),
 		judgeFailures: counter("judge_failures_total", "Evaluations in which the predicate itself broke, by predicate and reason.", "predicate", "reason"),
 		merges:        counter("merges_total", "Updates that replaced one of the same object that had not been judged yet, by resource.", "resource"),
 		lanes:         prometheus.NewGauge(prometheus.GaugeOpts{Name: "donewhen_engine_lanes", Help: "Slow predicates that are judged in a lane of their own."}),
@@ -79,7 +84,7 @@ func New() *Metrics {
 
 func (m *Metrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
-		m.waiters, m.waits, m.evaluations, m.evaluating, m.judgeFailures, m.merges, m.lanes, m.disagreements,
+		m.waiters, m.waits, m.evaluations, m.evaluating, m.cost, m.judgeFailures, m.merges, m.lanes, m.disagreements,
 		m.blind, m.blindness, m.ignored, m.wentBack, m.reloads, m.set,
 	}
 }
@@ -115,6 +120,9 @@ func (m *Metrics) Evaluated(e engine.Evaluation) {
 	predicate := m.predicates.name(e.Predicate.Name)
 	m.evaluations.WithLabelValues(predicate, e.Purpose.String(), phase(e.Verdict)).Inc()
 	m.evaluating.WithLabelValues(predicate).Observe(e.Took.Seconds())
+	if e.Cost > 0 {
+		m.cost.WithLabelValues(predicate).Observe(float64(e.Cost))
+	}
 	if e.Verdict.Cause == engine.CauseJudge {
 		reason := "other"
 		switch e.Verdict.Reason {

@@ -96,6 +96,32 @@ donewhen_engine_judge_failures_total{predicate="created",reason="other"} 1
 `, "donewhen_engine_evaluations_total", "donewhen_engine_judge_failures_total")
 }
 
+// TestK51_Cost: what is counted is shown by predicate; what isn't, isn't shown as 0.
+func TestK51_Cost(t *testing.T) {
+	m, registry := registered(t)
+	for _, cost := range []uint64{0, 20, 5000, 0} {
+		m.Evaluated(engine.Evaluation{Predicate: engine.PredicateID{Name: "loops"}, Cost: cost})
+	}
+	m.Evaluated(engine.Evaluation{Predicate: engine.PredicateID{Name: "compares"}})
+	expect(t, registry, `
+# HELP donewhen_engine_evaluation_cost What evaluations cost in CEL's units, by predicate; only of those that count it: expressions that loop, match or grow texts.
+# TYPE donewhen_engine_evaluation_cost histogram
+donewhen_engine_evaluation_cost_bucket{predicate="loops",le="16"} 0
+donewhen_engine_evaluation_cost_bucket{predicate="loops",le="64"} 1
+donewhen_engine_evaluation_cost_bucket{predicate="loops",le="256"} 1
+donewhen_engine_evaluation_cost_bucket{predicate="loops",le="1024"} 1
+donewhen_engine_evaluation_cost_bucket{predicate="loops",le="4096"} 1
+donewhen_engine_evaluation_cost_bucket{predicate="loops",le="16384"} 2
+donewhen_engine_evaluation_cost_bucket{predicate="loops",le="65536"} 2
+donewhen_engine_evaluation_cost_bucket{predicate="loops",le="262144"} 2
+donewhen_engine_evaluation_cost_bucket{predicate="loops",le="1.048576e+06"} 2
+donewhen_engine_evaluation_cost_bucket{predicate="loops",le="4.194304e+06"} 2
+donewhen_engine_evaluation_cost_bucket{predicate="loops",le="+Inf"} 2
+donewhen_engine_evaluation_cost_sum{predicate="loops"} 5020
+donewhen_engine_evaluation_cost_count{predicate="loops"} 2
+`, "donewhen_engine_evaluation_cost")
+}
+
 func TestBlindness_IsAGaugeUntilItEnds(t *testing.T) {
 	m, registry := registered(t)
 	b := engine.Blindness{Resource: volumes, Namespace: "azure-disk-csi", Since: time.Now()}

@@ -379,6 +379,9 @@ func counted(n int, what string) string {
 // that count it.
 func (ev *Evaluation) Spent() uint64 { return ev.spent }
 
+// Counted is Spent with what texts have cost, which have a budget of their own.
+func (ev *Evaluation) Counted() uint64 { return ev.spent + ev.texts.spent }
+
 // Shortened cuts a text to about n bytes, on whole characters, and says how long it
 // was.
 func Shortened(s string, n int) string { return shortened(s, n) }

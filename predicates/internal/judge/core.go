@@ -148,7 +148,7 @@ func (b *bound) run(ctx context.Context, o engine.Observation, describe bool) (j
 	if describe && v.Decision == engine.Pending && v.Cause == engine.CauseOperation {
 		p.describePending(&v, terminating)
 	}
-	return engine.Judgement{Verdict: v, Holding: p.holding}
+	return engine.Judgement{Verdict: v, Holding: p.holding, Cost: ev.Counted()}
 }
 
 // evaluation begins one. An object that is described may be explained as well, for
