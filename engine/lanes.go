@@ -25,6 +25,8 @@ type pace struct {
 	lanes *lanes
 	lane  atomic.Pointer[lane] // nil: it is quick
 	quick atomic.Int32         // quick evaluations in a row, while it is slow
+	// silent is how many callers were not told what is pending in time, and still aren't.
+	silent atomic.Int32
 }
 
 // took takes note of an evaluation.

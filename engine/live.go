@@ -31,7 +31,8 @@ type WaiterStatus struct {
 // at any time and holds nothing up: no lock is held while a waiter is yielded.
 // Each is as it stands when it is yielded, so the whole is no snapshot. The texts
 // of a pending verdict come from the predicate (PurposeDescribe) as the list goes
-// on, once per object, predicate and params; stop early to keep a long list cheap.
+// on, once per object, predicate and params; stop early to keep a long list cheap. One
+// that doesn't return within a second is done without.
 func (e *Engine) Waiters() iter.Seq[WaiterStatus] {
 	return func(yield func(WaiterStatus) bool) {
 		for _, s := range e.allSources() {
@@ -97,7 +98,7 @@ func (w *Waiter) liveStatus(said map[described]Verdict) (WaiterStatus, bool) {
 		status.Verdict = v
 		return status, true
 	}
-	status.Verdict = w.describe(nil)
+	status.Verdict = w.describeWithin()
 	if shareable && !status.Verdict.Decisive() {
 		said[key] = status.Verdict
 	}

@@ -20,8 +20,8 @@ type Status struct {
 }
 
 // Status returns where the wait stands. While it is pending the predicate is
-// asked for its texts, which costs about one evaluation. It is safe for
-// concurrent use and changes nothing.
+// asked for its texts, which costs about one evaluation; one that doesn't return
+// within a second is done without. It is safe for concurrent use and changes nothing.
 func (w *Waiter) Status() Status {
 	o := w.object
 	o.mu.Lock()
@@ -39,7 +39,7 @@ func (w *Waiter) Status() Status {
 	}
 	holds := w.rare().holds
 	o.mu.Unlock()
-	s.Verdict = w.describe(nil)
+	s.Verdict = w.describeWithin()
 	s.For = holdTime(s.Verdict, holds)
 	return s
 }
