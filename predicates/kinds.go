@@ -71,14 +71,14 @@ func (b *builder) kinds(l *Loader) []*schemas.Schema {
 		found = append(found, s)
 	}
 	if len(missing) > 0 {
-		b.withoutSchema(place, missing, errors.Join(failed...))
+		b.withoutSchema(l, place, missing, errors.Join(failed...))
 	}
 	return found
 }
 
 // withoutSchema reports versions of the kind that have no schema: where a file was
 // named that is an error, else a warning.
-func (b *builder) withoutSchema(place schemas.Known, missing []string, err error) {
+func (b *builder) withoutSchema(l *Loader, place schemas.Known, missing []string, err error) {
 	what := strings.Join(missing, " and ")
 	if place != nil {
 		names := make([]string, 0, len(place))
@@ -92,10 +92,40 @@ func (b *builder) withoutSchema(place schemas.Known, missing []string, err error
 	if err != nil {
 		message += ": " + strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
-	b.noSchema = &warning{
-		path: []any{"spec", "match", "kind"}, message: message,
-		hint: "name a file with its CRD or OpenAPI v3 document, with spec.match.schemaFrom or --schema",
+	hint := "name a file with its CRD or OpenAPI v3 document, with spec.match.schemaFrom or --schema"
+	if near := l.nearKind(b.spec.Match.APIVersions[0], b.spec.Match.Kind); near != "" {
+		hint = near + " else " + hint
 	}
+	b.noSchema = &warning{path: []any{"spec", "match", "kind"}, message: message, hint: hint}
+}
+
+// nearKind asks whether another kind was meant, among those that the loader's
+// schemas are of; "" if none is near.
+func (l *Loader) nearKind(apiVersion, kind string) string {
+	var versions, kinds []string // that have this kind; of this version
+	for _, place := range l.schemas {
+		place, ok := place.(interface {
+			Kinds() []schema.GroupVersionKind
+		})
+		if !ok {
+			continue
+		}
+		for _, known := range place.Kinds() {
+			switch version := known.GroupVersion().String(); {
+			case version == apiVersion:
+				kinds = append(kinds, known.Kind)
+			case known.Kind == kind:
+				versions = append(versions, version)
+			}
+		}
+	}
+	if near := nearest.Name(apiVersion, versions); near != "" {
+		return "did you mean apiVersion \"" + near + "\"?"
+	}
+	if near := nearest.Name(kind, kinds); near != "" {
+		return "did you mean kind \"" + near + "\"?"
+	}
+	return ""
 }
 
 // schemaFrom returns the schemas in the file that the document names, nil if it

@@ -30,26 +30,34 @@ func isModule(data []byte) bool {
 	return bytes.HasPrefix(data, []byte("\x00asm")) || bytes.HasPrefix(data, []byte("\x1f\x8b"))
 }
 
-// WithModules returns the files and behind them the modules that their predicates
-// name, if they aren't among them: read gets a module's name, which is relative to
-// what the document's own is relative to. What can't be read is left out, and
-// loading says that it isn't there.
+// WithModules returns the files and behind them those that their predicates name
+// (WebAssembly modules, and the schemas of match.schemaFrom), if they aren't among
+// them: read gets a file's name, which is relative to what the document's own is
+// relative to. What can't be read is left out, and loading says that it isn't there.
 func WithModules(files []File, read func(name string) ([]byte, error)) []File {
 	var named []File
 	for _, f := range files {
-		if f.Binary || isModule(f.Data) || !bytes.Contains(f.Data, []byte("wasm")) {
+		if f.Binary || isModule(f.Data) || !bytes.Contains(f.Data, []byte("wasm")) && !bytes.Contains(f.Data, []byte("schemaFrom")) {
 			continue
 		}
 		for _, e := range readFile(Source{Files: files}, f, &problems{}) { // what is wrong is said by Load
-			if e.predicate == nil || e.predicate.Spec.Wasm == nil || e.predicate.Spec.Wasm.Module.File == "" {
+			if e.predicate == nil {
 				continue
 			}
-			if _, ok := sibling(f.Name, e.predicate.Spec.Wasm.Module.File, slices.Concat(files, named)); ok {
-				continue
+			add := func(file string, binary bool) {
+				if _, ok := sibling(f.Name, file, slices.Concat(files, named)); ok || file == "" {
+					return
+				}
+				name := path.Join(path.Dir(f.Name), file)
+				if data, err := read(name); err == nil {
+					named = append(named, File{Name: name, Data: data, Binary: binary})
+				}
 			}
-			name := path.Join(path.Dir(f.Name), e.predicate.Spec.Wasm.Module.File)
-			if data, err := read(name); err == nil {
-				named = append(named, File{Name: name, Data: data, Binary: true})
+			if w := e.predicate.Spec.Wasm; w != nil {
+				add(w.Module.File, true)
+			}
+			if from := e.predicate.Spec.Match.SchemaFrom; from != nil {
+				add(from.File, false)
 			}
 		}
 	}

@@ -81,9 +81,9 @@ func (sourceFlag) Type() string { return "NAME" }
 func addSourceFlags(flags *pflag.FlagSet, list *[]sourceSpec) {
 	*list = []sourceSpec{{configMapSource, defaultConfigMap}}
 	given := new(bool)
-	flags.Var(sourceFlag{configMapSource, list, given}, "predicates-configmap", "a ConfigMap whose predicates and bindings override the driver's own; empty for none")
-	flags.Var(sourceFlag{directorySource, list, given}, "predicates-dir", "a `DIRECTORY` of predicates and bindings, for example a mounted ConfigMap")
-	flags.Var(sourceFlag{fileSource, list, given}, "predicates-file", "a `FILE` of predicates and bindings (sources may be given more than once, and mixed; later ones override earlier ones)")
+	flags.Var(sourceFlag{configMapSource, list, given}, "predicates-configmap", "a ConfigMap whose predicates and bindings override the driver's own; empty for none. The default goes once any source is given, so name it too if you want both")
+	flags.Var(sourceFlag{directorySource, list, given}, "predicates-dir", "a `DIRECTORY` of predicates and bindings, for example a mounted ConfigMap; in place of the default ConfigMap")
+	flags.Var(sourceFlag{fileSource, list, given}, "predicates-file", "a `FILE` of predicates and bindings in place of the default ConfigMap (sources may be given more than once, and mixed; later ones override earlier ones)")
 }
 
 // newSources makes the sources, and returns those of them that are reported about

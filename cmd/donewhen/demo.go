@@ -31,7 +31,7 @@ Exit codes: 0 every volume went through and nothing was left behind · 1 not so 
 		Example: `  donewhen demo
   donewhen demo --volumes 200 --parallel 50
   donewhen demo --kubeconfig ~/.kube/config --keep`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			executable, err := os.Executable()
 			if err != nil {

@@ -28,10 +28,15 @@ func readDocuments(paths []string, suites bool) (predicates.Source, error) {
 	var missing []error
 	add := func(path string, named bool) {
 		data, err := os.ReadFile(path)
+		if at, ok := errors.AsType[*fs.PathError](err); ok {
+			err = at.Err // it names the file once more
+		}
 		name := filepath.ToSlash(filepath.Clean(path))
 		switch {
+		case err != nil && path == "-":
+			missing = append(missing, errors.New("can't read -: predicates come from files and directories, only objects from the standard input; try /dev/stdin"))
 		case err != nil:
-			missing = append(missing, fmt.Errorf("can't read %w", err))
+			missing = append(missing, fmt.Errorf("can't read %s: %w", path, err))
 		case !named && !documentLine.Match(data) && !(suites && suiteLine.Match(data)):
 		case !slices.ContainsFunc(source.Files, func(f predicates.File) bool { return f.Name == name }):
 			source.Files = append(source.Files, predicates.File{Name: name, Data: data})
@@ -49,7 +54,7 @@ func readDocuments(paths []string, suites bool) (predicates.Source, error) {
 			name := entry.Name()
 			switch {
 			case err != nil:
-				missing = append(missing, fmt.Errorf("can't read %w", err))
+				missing = append(missing, fmt.Errorf("can't read the directory: %w", err))
 			case file != root && (name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")):
 				if entry.IsDir() {
 					return filepath.SkipDir

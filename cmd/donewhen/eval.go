@@ -59,7 +59,12 @@ Predicates are donewhen-driver's own, and those of --predicates on top of them.
 func newJudgingCommand(s streams, options *evalOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && options.absent == "" {
+			switch {
+			case options.predicate != "" && options.operation != "":
+				return errors.New("give --predicate or --operation, not both: an operation's binding names its predicate")
+			case options.predicate == "" && options.operation == "":
+				return errors.New("say what to judge by: --predicate NAME, or --operation NAME for the predicate that is bound to it")
+			case len(args) == 0 && options.absent == "":
 				return fmt.Errorf("name a file with an object, or - for the standard input: donewhen %s --predicate NAME OBJECT.yaml", cmd.Name())
 			}
 			return nil
@@ -75,18 +80,14 @@ func newJudgingCommand(s streams, options *evalOptions) *cobra.Command {
 	schemaFlag(cmd, &options.schemas)
 	flags.StringVar(&options.absent, "absent", "", "judge the absence of an object, `never|deleted`: one that never existed, or was there")
 	flags.StringArrayVarP(&options.outputs, "output", "o", nil, "`FORMAT` of the output: text or json; with =FILE it goes to a file (may be given more than once)")
-	cmd.MarkFlagsMutuallyExclusive("predicate", "operation")
-	cmd.MarkFlagsOneRequired("predicate", "operation")
+	completeJudging(cmd, options)
 	return cmd
 }
 
 func runEval(ctx context.Context, s streams, options *evalOptions, paths []string) error {
-	outputs, err := parseOutputs(options.outputs)
+	outputs, err := parseOutputs(options.outputs, formatText, formatJSON)
 	if err != nil {
 		return err
-	}
-	if slices.ContainsFunc(outputs, func(o output) bool { return o.format == formatJUnit }) {
-		return errors.New("there is no junit output here; there are text and json")
 	}
 	wasm, closeWasm, err := withWasm()
 	if err != nil {

@@ -37,12 +37,12 @@ func TestEvalExitCodes(t *testing.T) {
 		{"constants of the binding", []string{"eval", "--operation", "ControllerExpandVolume", "--param", "requiredBytes=1", azureObjects + "03-azvolume-created.yaml"}, 0, ""},
 
 		{"no object", []string{"eval", "--predicate", "volume-created"}, 2, "donewhen: name a file with an object, or - for the standard input: donewhen eval --predicate NAME OBJECT.yaml"},
-		{"no predicate", []string{"eval", "x"}, 2, "donewhen: at least one of the flags in the group [predicate operation] is required"},
-		{"two predicates", []string{"eval", "--predicate", "a", "--operation", "b", "x"}, 2, "donewhen: if any flags in the group [predicate operation] are set none of the others can be; [operation predicate] were all set"},
+		{"no predicate", []string{"eval", "x"}, 2, "donewhen: say what to judge by: --predicate NAME, or --operation NAME for the predicate that is bound to it"},
+		{"two predicates", []string{"eval", "--predicate", "a", "--operation", "b", "x"}, 2, "donewhen: give --predicate or --operation, not both: an operation's binding names its predicate"},
 		{"unknown predicate", []string{"eval", "--predicate", "volum-created", "x"}, 2, `donewhen: unknown predicate "volum-created"; did you mean "volume-created"?`},
 		{"unknown operation", []string{"eval", "--operation", "CreatVolume", "x"}, 2, `donewhen: unknown operation "CreatVolume"; did you mean "CreateVolume"?`},
 		{"no such file", []string{"eval", "--predicate", "volume-created", "testdata/nowhere.yaml"}, 2, "donewhen: can't read the object: open testdata/nowhere.yaml: no such file or directory"},
-		{"no such predicates", []string{"eval", "--predicates", "testdata/nowhere", "--predicate", "p", "x"}, 2, "donewhen: can't read open testdata/nowhere: no such file or directory"},
+		{"no such predicates", []string{"eval", "--predicates", "testdata/nowhere", "--predicate", "p", "x"}, 2, "donewhen: can't read testdata/nowhere: no such file or directory"},
 		{"predicates that don't load", []string{"eval", "--predicates", "testdata/lint/wrong.yaml", "--predicate", "p", "x"}, 2, "*"},
 		{"another kind", rollout("eval", image, "testdata/explain/wrong.yaml"), 2, `donewhen: predicate rollout-complete judges Deployment of apps/v1, "x" is a Pod of v1`},
 		{"unreadable objects", rollout("eval", image, "testdata/explain/unreadable.yaml"), 2, "*"},
@@ -54,7 +54,7 @@ func TestEvalExitCodes(t *testing.T) {
 		{"constant param", []string{"eval", "--operation", "ControllerPublishVolume", "--param", "until=Attached", "x"}, 2, "donewhen: --param until: it is a constant of the binding of ControllerPublishVolume; leave it out, or use --predicate attachment-ready"},
 		{"bad absence", []string{"eval", "--predicate", "volume-created", "--absent", "gone"}, 2, `donewhen: --absent "gone": it is never (it never existed) or deleted (it was there)`},
 		{"bad redact path", []string{"eval", "--predicate", "volume-created", "--redact", "spec[x]", "x"}, 2, `donewhen: redact path "spec[x]": [x] is neither an element nor a key; write a key in quotes, like ['a/b']`},
-		{"junit", []string{"explain", "-o", "junit", "--predicate", "volume-created", "x"}, 2, "donewhen: there is no junit output here; there are text and json"},
+		{"junit", []string{"explain", "-o", "junit", "--predicate", "volume-created", "x"}, 2, "donewhen: unknown output format \"junit\"; there are text and json, each with =FILE to write a file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, out, errs := execute(t.Context(), c.args...)

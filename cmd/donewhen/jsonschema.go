@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"github.com/donewhen/donewhen/predicates/jsonschema"
@@ -17,7 +19,12 @@ the YAML language server takes it from a line at the top of a file:
   # yaml-language-server: $schema=donewhen.json`,
 		Example: `  donewhen schema > donewhen.json
   donewhen schema predicate | jq '."$defs".PredicateSpec.properties | keys'`,
-		Args:      cobra.MaximumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return errors.New("name one kind of document, or none for files with all of them: donewhen schema predicate")
+			}
+			return nil
+		},
 		ValidArgs: jsonschema.Names(),
 		RunE: func(_ *cobra.Command, args []string) error {
 			name := jsonschema.Names()[0]

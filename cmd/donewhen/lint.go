@@ -64,6 +64,7 @@ warnings too.`,
 	flags.BoolVar(&options.strict, "strict", false, "exit with 2 on warnings too")
 	flags.BoolVar(&options.alone, "alone", false, "load the documents by themselves, not on top of donewhen-driver's own")
 	flags.BoolVar(&options.gate, "gate", false, "run the gate too: the contracts of operations, and the suites in the files")
+	completeFormats(cmd, formatText, formatJSON)
 	cmd.MarkFlagsMutuallyExclusive("alone", "gate")
 	return cmd
 }
@@ -76,12 +77,9 @@ type linted struct {
 }
 
 func runLint(ctx context.Context, s streams, options lintOptions, paths []string) error {
-	outputs, err := parseOutputs(options.outputs)
+	outputs, err := parseOutputs(options.outputs, formatText, formatJSON)
 	if err != nil {
 		return err
-	}
-	if slices.ContainsFunc(outputs, func(o output) bool { return o.format == formatJUnit }) {
-		return errors.New("lint has no junit output; there are text and json")
 	}
 	source, err := readDocuments(paths, options.gate)
 	if err != nil {
@@ -99,6 +97,9 @@ func runLint(ctx context.Context, s streams, options lintOptions, paths []string
 	report, err := lint(ctx, withModules(source), options, loading, wasm)
 	if err != nil {
 		return err
+	}
+	if !options.gate && len(report.errors) == 0 && report.predicates+report.bindings == 0 {
+		return fmt.Errorf("no predicate or binding in %s; suites are run by donewhen test", strings.Join(paths, ", "))
 	}
 	for _, o := range outputs {
 		write := report.writeText

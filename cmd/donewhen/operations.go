@@ -23,7 +23,7 @@ func newOperationsCommand(s streams) *cobra.Command {
 name, the kind that its predicate must be about, the params that the callers give
 (a binding gives the others as constants), and how many states of an object the
 contract has that the predicate is judged on before it comes into force.`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			operations, err := catalogue()
 			if err != nil {
@@ -41,6 +41,7 @@ contract has that the predicate is judged on before it comes into force.`,
 		},
 	}
 	cmd.Flags().StringVarP(&format, "output", "o", formatText, "`FORMAT` of the list: text or json")
+	completeFormats(cmd, formatText, formatJSON)
 	return cmd
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/term"
@@ -23,17 +24,17 @@ type output struct {
 	file   string // empty: the standard output
 }
 
-// parseOutputs reads --output values: a format, or format=file. The standard
-// output takes one format, text if no other asks for it.
-func parseOutputs(values []string) ([]output, error) {
+// parseOutputs reads --output values: a format that the command has, or
+// format=file. The standard output takes one format, text if no other asks for it.
+func parseOutputs(values []string, formats ...string) ([]output, error) {
 	var outputs []output
 	standard := 0
 	for _, value := range values {
 		format, file, toFile := strings.Cut(value, "=")
-		switch format {
-		case formatText, formatJSON, formatJUnit:
-		default:
-			return nil, fmt.Errorf("unknown output format %q; there are text, json and junit, each with =FILE to write a file", format)
+		if !slices.Contains(formats, format) {
+			last := len(formats) - 1
+			return nil, fmt.Errorf("unknown output format %q; there are %s and %s, each with =FILE to write a file",
+				format, strings.Join(formats[:last], ", "), formats[last])
 		}
 		if toFile && file == "" {
 			return nil, fmt.Errorf("output %q names no file", value)

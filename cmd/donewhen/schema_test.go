@@ -50,6 +50,35 @@ spec:
   - name: v1
     schema: {openAPIV3Schema: {type: object, properties: {status: {type: object, properties: {state: {type: string}}}}}}
 `)
+	named := write("named.yaml", `apiVersion: donewhen.dev/v1alpha1
+kind: Predicate
+metadata: {name: named}
+spec:
+  match: {apiVersion: example.com/v1, kind: Widget, schemaFrom: {file: crd.yaml}}
+  done: object.status.stat == 'Up'
+`)
+	suite := write("suite.yaml", `apiVersion: donewhen.dev/v1alpha1
+kind: Suite
+metadata: {name: s}
+spec:
+  predicates: [named.yaml]
+  cases:
+  - {name: never, predicate: named, absent: never, expect: Pending}
+`)
+	kind := write("kind.yaml", `apiVersion: donewhen.dev/v1alpha1
+kind: Predicate
+metadata: {name: k}
+spec:
+  match: {apiVersion: apps/v1, kind: Deploymnt}
+  done: object.status.replicas == 1
+`)
+	version := write("version.yaml", `apiVersion: donewhen.dev/v1alpha1
+kind: Predicate
+metadata: {name: v}
+spec:
+  match: {apiVersion: app/v1, kind: Deployment}
+  done: object.status.replicas == 1
+`)
 	misspelt := "object.status has no field 'stat'; did you mean 'state'?"
 	for _, c := range []struct {
 		args string
@@ -64,6 +93,11 @@ spec:
 		{"lint --schema " + azure + " " + widget, exitLoad, "--schema: read schemas from"},
 		{"test " + widget, exitOK, "passed"},
 		{"eval --predicates " + azure + " --predicate p --absent never", exitLoad, misspelt},
+		{"lint " + named, exitLoad, misspelt},
+		{"test " + suite, exitLoad, misspelt},
+		{"eval --predicates " + named + " --predicate named --absent never", exitLoad, misspelt},
+		{"lint " + kind, exitOK, `did you mean kind "Deployment"? else name a file`},
+		{"lint " + version, exitOK, `did you mean apiVersion "apps/v1"? else name a file`},
 		{"test --schema " + crd + " " + widget, exitLoad, misspelt},
 	} {
 		var out strings.Builder

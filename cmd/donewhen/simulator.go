@@ -38,7 +38,7 @@ func newSimulatorCommand(s streams) *cobra.Command {
 		Long: `Simulator plays the Azure side's controllers over a simulated cloud until it is
 asked to end (SIGTERM). What it makes of an AzVolume is no disk.`,
 		Example: `  donewhen simulator --kubeconfig FILE --fault '{operation: attach, volume: pvc-1, code: UNAVAILABLE, times: 1}'`,
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runSimulator(cmd.Context(), s, options)
 		},

@@ -26,7 +26,7 @@ func TestSimulatorAndDemoRefuse(t *testing.T) {
 		"no such file of faults":  {[]string{"simulator", "--faults", nowhere}, "--faults: open"},
 		"time runs back":          {[]string{"simulator", "--latency-scale", "-1"}, "latency scale is -1"},
 		"no workers":              {[]string{"simulator", "--workers", "0"}, "--workers is 0"},
-		"simulator with argument": {[]string{"simulator", "now"}, `unknown command "now"`},
+		"simulator with argument": {[]string{"simulator", "now"}, `"now" is one argument too many`},
 		"demo without volumes":    {[]string{"demo", "--volumes", "0"}, "--volumes is 0, want 1 or more"},
 		"demo without driver":     {[]string{"demo", "--driver", nowhere}, "make build"},
 		"demo without kubeconfig": {[]string{"demo", "--driver", os.Args[0], "--kubeconfig", nowhere}, "read kubeconfig " + nowhere},

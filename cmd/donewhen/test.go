@@ -52,6 +52,7 @@ Exit codes: 0 all passed · 1 a case failed · 2 something couldn't be loaded ·
 	flags.StringVar(&options.run, "run", "", "run only checks whose name (suite/case or suite/case/row) the regular `expression` matches")
 	schemaFlag(cmd, &options.schemas)
 	flags.BoolVar(&options.allowEmpty, "allow-empty", false, "it is no error if nothing runs")
+	completeFormats(cmd, formatText, formatJSON, formatJUnit)
 	flags.BoolVarP(&options.quiet, "quiet", "q", false, "in text, leave out what has passed")
 	return cmd
 }
@@ -60,7 +61,7 @@ Exit codes: 0 all passed · 1 a case failed · 2 something couldn't be loaded ·
 const otherOperations = "donewhen test knows donewhen-driver's operations; for another program's, run the suites in a Go test, by suite.NewRunner(operations)"
 
 func runTest(cmd *cobra.Command, s streams, options testOptions, paths []string) error {
-	outputs, err := parseOutputs(options.outputs)
+	outputs, err := parseOutputs(options.outputs, formatText, formatJSON, formatJUnit)
 	if err != nil {
 		return err
 	}

@@ -226,6 +226,8 @@ func noFunction(env *cel.Env, name string) (text, hint string) {
 	case "exists", "all", "exists_one", "map", "filter":
 		return fmt.Sprintf("%s() needs a name for the element and an expression", name),
 			fmt.Sprintf("for example object.spec.items.%s(x, x.name != '')", name)
+	case "now", "time", "today":
+		return text, "a predicate has no clock; use 'for' on a rule, or stableFor"
 	case "has":
 		return "has() takes one field", "for example has(object.status)"
 	}

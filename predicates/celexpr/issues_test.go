@@ -40,6 +40,7 @@ func TestIssues(t *testing.T) {
 		{"condition(object, 'Ready').statuz == 'True'", "1:27 no field 'statuz' [did you mean 'status'?]"},
 		{"variables.ready.mesage == ''", "1:16 no field 'mesage' [did you mean 'message'?]"},
 		{"conditoin(object, 'Ready').status == 'True'", "1:10 no function 'conditoin' [did you mean 'condition'?]"},
+		{"now() > 1", "1:4 no function 'now' [a predicate has no clock; use 'for' on a rule, or stableFor]"},
 		{"object.metadata.name.startWith('a')", "1:31 no function 'startWith' [did you mean 'startsWith'?]"},
 		{"object.status.conditions.exist(c, true)", "1:31 no function 'exist' [did you mean 'exists'?] | 1:32 undeclared reference to 'c' [the root variable is object: object.c]"},
 		{"object.status.conditions.exists(c.status == 'True')", "1:32 exists() needs a name for the element and an expression [for example object.spec.items.exists(x, x.name != '')] | 1:33 undeclared reference to 'c' [the root variable is object: object.c]"},

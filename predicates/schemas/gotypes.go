@@ -43,6 +43,17 @@ func (s *Scheme) Schema(kind schema.GroupVersionKind) (*Schema, error) {
 	return s.built[kind], nil
 }
 
+// Kinds returns the kinds that Schema knows, in no order.
+func (s *Scheme) Kinds() []schema.GroupVersionKind {
+	var kinds []schema.GroupVersionKind
+	for kind, t := range s.types {
+		if kind.Version != runtime.APIVersionInternal && reflect.PointerTo(t).Implements(reflect.TypeFor[metav1.Object]()) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
 // goBuilder makes the types of one kind from Go types.
 type goBuilder struct {
 	builder
