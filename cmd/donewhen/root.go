@@ -31,6 +31,7 @@ func commands() []func(streams) *cobra.Command {
 		newDemoCommand,
 		newEvalCommand,
 		newExplainCommand,
+		newInspectCommand,
 		newLintCommand,
 		newOperationsCommand,
 		newSchemaCommand,

@@ -103,6 +103,13 @@ func TestGoldenOutput(t *testing.T) {
 		"lint_strict.txt":   {"lint", "--alone", "--strict", "testdata/lint/doubtful.yaml"},
 		"lint_json.txt":     {"lint", "-o", "json", "testdata/lint"},
 
+		"inspect.txt":         {"inspect", guests + "attached.wasm"},
+		"inspect_sample.txt":  {"inspect", "--object", "testdata/inspect/object.yaml", "--settings", "testdata/inspect/settings.yaml", guests + "attached.wasm"},
+		"inspect_refused.txt": {"inspect", "--object", "testdata/inspect/object.yaml", guests + "attached.wasm"},
+		"inspect_fresh.txt":   {"inspect", guests + "hostile/table_set.wasm"},
+		"inspect_big.txt":     {"inspect", "--param", "size=3", guests + "hostile/nine_megabytes.wasm"},
+		"inspect_json.txt":    {"inspect", "-o", "json", "--object", "testdata/inspect/object.yaml", "--settings", "testdata/inspect/settings.yaml", guests + "attached.wasm"},
+
 		"eval.txt":               rollout("eval", "--param", "image=app:2", "testdata/explain/deployment.yaml", "testdata/explain/several.yaml"),
 		"eval_json.txt":          rollout("eval", "--param", "image=app:2", "-o", "json", "testdata/explain/deployment.yaml"),
 		"explain.txt":            rollout("explain", "--param", "image=app:2", "--param", "minReady=2", "testdata/explain/deployment.yaml"),

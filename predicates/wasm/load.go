@@ -130,6 +130,13 @@ func (m *Module) Size() int { return m.size }
 // the module can change what can't be put back.
 func (m *Module) Stateful() bool { return m.meta.Stateful }
 
+// Because names the operations and globals that make the module Stateful.
+func (m *Module) Because() []string { return slices.Clone(m.meta.Because) }
+
+// StartMemory returns how much linear memory the module declares to start with, in
+// bytes.
+func (m *Module) StartMemory() int64 { return int64(m.meta.MinPages) * rewrite.PageSize }
+
 // Imports returns what the module imports.
 func (m *Module) Imports() []Extern { return externs(m.meta.Imports) }
 

@@ -204,7 +204,9 @@ func (f *function) instruction() {
 		f.copyGlobalIndex(f.coder)
 	case immTable:
 		f.copyU32()
-		f.Stateful = f.Stateful || op == opTableSet
+		if op == opTableSet {
+			f.keeps("table.set")
+		}
 	case immMemory:
 		f.copyU32()
 		f.copyU32()
@@ -269,6 +271,12 @@ func (f *function) block(op byte) {
 	}
 }
 
+// keeping are the operations whose effect can't be put back.
+var keeping = map[uint32]string{
+	miscDataDrop: "data.drop", miscElemDrop: "elem.drop", miscTableInit: "table.init",
+	miscTableCopy: "table.copy", miscTableGrow: "table.grow", miscTableFill: "table.fill",
+}
+
 // misc reads and writes what follows the prefix of conversions and bulk
 // operations.
 func (f *function) misc() {
@@ -307,9 +315,8 @@ func (f *function) misc() {
 			f.fail("unknown opcode 0xfc %d", op)
 		}
 	}
-	switch op {
-	case miscDataDrop, miscElemDrop, miscTableInit, miscTableCopy, miscTableGrow, miscTableFill:
-		f.Stateful = true
+	if name := keeping[op]; name != "" {
+		f.keeps(name)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -38,6 +39,8 @@ type Rewritten struct {
 	// Stateful says that calls can change what memory and Globals don't hold: table
 	// entries, dropped segments, globals of other types than numbers.
 	Stateful bool
+	// Because names what makes it Stateful, each once.
+	Because []string
 	// MinPages is the memory's size at the start, 0 without a memory.
 	MinPages uint32
 	// HasStart says that the module has a start function, to be called as
@@ -131,6 +134,14 @@ type funcType struct {
 	text    string
 	// block is how a block is written that gives the results.
 	block []byte
+}
+
+// keeps notes what the module can change for good.
+func (r *rewriter) keeps(what string) {
+	r.Stateful = true
+	if !slices.Contains(r.Because, what) {
+		r.Because = append(r.Because, what)
+	}
 }
 
 // Module rewrites a module, which may use that much fuel until somebody sets the

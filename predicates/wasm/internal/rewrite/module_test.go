@@ -174,6 +174,9 @@ func TestWhatIsKnown(t *testing.T) {
 	if m.HasStart || !m.Stateful || m.MinPages != 2 {
 		t.Errorf("bulk: start %t, stateful %t, %d pages", m.HasStart, m.Stateful, m.MinPages)
 	}
+	if len(m.Because) < 3 || !slices.Contains(m.Because, "table.grow") {
+		t.Errorf("bulk is stateful because of %v", m.Because)
+	}
 	if got, _, err := m.call(t, 1_000, "table_grow", MaxTable-8); err != nil || got[0] != 8 {
 		t.Errorf("growing a table to the limit gives %v, %v", got, err)
 	}

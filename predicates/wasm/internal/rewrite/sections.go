@@ -219,7 +219,7 @@ func (r *rewriter) globalSection(c *coder) {
 			r.mutable = append(r.mutable, uint32(i))
 			r.Globals = append(r.Globals, Prefix+"global_"+strconv.Itoa(i))
 		case mutable == 1:
-			r.Stateful = true
+			r.keeps("a mutable global of type " + typeName(t))
 		}
 		r.constant(c)
 	}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// guests are modules that the tests of their runtime have.
+const guests = "../../predicates/wasm/testdata/"
+
+func TestInspectExitCodes(t *testing.T) {
+	text := filepath.Join("testdata", "inspect", "settings.yaml")
+	list := filepath.Join(t.TempDir(), "list.yaml")
+	if err := os.WriteFile(list, []byte("[a]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		args []string
+		code int
+		errs string
+	}{
+		"well":                 {[]string{guests + "attached.wasm"}, 0, ""},
+		"accepted":             {[]string{"--settings", text, guests + "attached.wasm"}, 0, ""},
+		"refused":              {[]string{"--param", "a=b", guests + "attached.wasm"}, 1, ""},
+		"no answer":            {[]string{"--object", "testdata/inspect/object.yaml", guests + "hostile/unreachable.wasm"}, 1, ""},
+		"no module":            {nil, 2, "name one module"},
+		"no such module":       {[]string{"testdata/nowhere.wasm"}, 2, "can't read the module: open testdata/nowhere.wasm"},
+		"text":                 {[]string{text}, 2, `ModuleInvalid: no WebAssembly module`},
+		"later version":        {[]string{guests + "hostile/later_abi.wasm"}, 2, "AbiMismatch: module speaks dw_abi_v3, this build knows v1"},
+		"imports":              {[]string{guests + "hostile/imports.wasm"}, 2, "ImportDenied: the module imports what a predicate can't have: env.abort"},
+		"it can't start":       {[]string{guests + "hostile/start_crash.wasm"}, 2, "Trap: start the module: unreachable"},
+		"junit":                {[]string{"-o", "junit", guests + "attached.wasm"}, 2, "inspect has no junit output"},
+		"settings are no map":  {[]string{"--settings", list, guests + "attached.wasm"}, 2, "the settings must be a map"},
+		"param without value":  {[]string{"--param", "a", guests + "attached.wasm"}, 2, `--param "a": write it NAME=VALUE`},
+		"no such sample":       {[]string{"--object", "testdata/nowhere.yaml", guests + "attached.wasm"}, 2, "can't read the object"},
+		"more than one sample": {[]string{"--object", "testdata/explain/several.yaml", guests + "attached.wasm"}, 2, "objects; one is asked about"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, _, errs := execute(t.Context(), append([]string{"inspect"}, c.args...)...)
+			if code != c.code || !strings.Contains(errs, c.errs) || (c.errs == "") != (errs == "") {
+				t.Errorf("exit code %d, want %d; the error stream is %q, want %q", code, c.code, errs, c.errs)
+			}
+		})
+	}
+}
