@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/overloads"
 	"github.com/google/cel-go/common/types"
 
 	"github.com/donewhen/donewhen/predicates/internal/document"
@@ -17,6 +19,7 @@ import (
 const (
 	maxWrittenSteps = 10_000 // steps of loops over lists that are written out
 	maxTextCalls    = 4      // calls that walk over a text or a list
+	maxWholeCalls   = 100    // calls that may compare or go through whole lists: some ms at most each
 )
 
 // maxPattern bounds the size of a regular expression's program.
@@ -30,7 +33,7 @@ const maxPattern = 5_000
 func needsBounds(a *ast.AST, isVariable bool) bool {
 	b := bounds{ast: a, isVariable: isVariable}
 	b.visit(a.Expr(), 1)
-	return b.needed || b.textCalls > maxTextCalls
+	return b.needed || b.textCalls > maxTextCalls || b.wholeCalls > maxWholeCalls
 }
 
 type bounds struct {
@@ -38,6 +41,7 @@ type bounds struct {
 	isVariable bool
 	needed     bool
 	textCalls  int
+	wholeCalls int
 }
 
 // visit looks at a part of the program that runs the given number of times.
@@ -73,6 +77,9 @@ func (b *bounds) visit(e ast.Expr, times int) {
 			if walks(name) {
 				b.textCalls += times
 			}
+			if wholly(e.AsCall()) {
+				b.wholeCalls += times
+			}
 		}
 	}
 	for _, child := range children(e) {
@@ -99,6 +106,25 @@ func walks(function string) bool {
 	case "lowerAscii", "upperAscii", "reverse", "trim", "split", "substring", "charAt", "indexOf", "lastIndexOf",
 		"contains", "strings.quote", "bytes", "flatten", "slice", "isSorted", "sum", "min", "max", "url", "isURL",
 		"quantity", "isQuantity", "semver", "isSemver", "validate":
+		return true
+	}
+	return false
+}
+
+// wholly reports whether a call may go through all of two lists, maps or texts, or
+// through all of an object's conditions. What is compared with a scalar that is
+// written out isn't such.
+func wholly(call ast.CallExpr) bool {
+	scalar := func(e ast.Expr) bool { return e.Kind() == ast.LiteralKind }
+	switch args := call.Args(); call.FunctionName() {
+	case operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals:
+		return !slices.ContainsFunc(args, scalar)
+	case operators.In:
+		return written(args[1]) < 0
+	case "startsWith", "endsWith":
+		return !slices.ContainsFunc(args, scalar)
+	case "size", "condition", "isTrue", overloads.TypeConvertString, overloads.TypeConvertInt, overloads.TypeConvertDouble,
+		overloads.TypeConvertDuration, overloads.TypeConvertTimestamp:
 		return true
 	}
 	return false

@@ -14,24 +14,32 @@ import (
 func TestBounds(t *testing.T) {
 	env := environment(t)
 	for expression, want := range map[string]bool{
-		"object.status.state == 'x' && has(object.status.detail)": false,
-		"object.status.state in ['a', 'b']":                       false,
-		"object.a + object.b == 2":                                false,
-		"[1, 2].exists(i, i == object.a)":                         false,
-		"condition(object, 'Ready').status == 'True'":             false,
-		"'a%s'.format([object.a]) == ''":                          false,
-		"object.l.exists(c, c.a == 1)":                            true,
-		"params.names.all(n, n != '')":                            true,
-		"object.m.all(k, v, v == k)":                              true,
-		"object.name.matches('^a+$')":                             true,
-		"object.name.matches(params.role)":                        true,
-		"object.l == [object.a + 'x', 'y']":                       false,
-		"object.a.lowerAscii() == object.b.lowerAscii()":          false,
-		"[1, 2].all(i, [3, 4].all(j, i < j))":                     false,
-		"object.name.find('a') == ''":                             true,
-		"object.name.replace('a', object.name) == ''":             true,
-		"object.l.map(x, x).join(',') == ''":                      true,
-		"[object.l.exists(x, x)].exists(i, i)":                    true,
+		"object.status.state == 'x' && has(object.status.detail)":  false,
+		"object.status.state in ['a', 'b']":                        false,
+		"object.a + object.b == 2":                                 false,
+		"[1, 2].exists(i, i == object.a)":                          false,
+		"condition(object, 'Ready').status == 'True'":              false,
+		"'a%s'.format([object.a]) == ''":                           false,
+		"object.l.exists(c, c.a == 1)":                             true,
+		"params.names.all(n, n != '')":                             true,
+		"object.m.all(k, v, v == k)":                               true,
+		"object.name.matches('^a+$')":                              true,
+		"object.name.matches(params.role)":                         true,
+		"object.l == [object.a + 'x', 'y']":                        false,
+		"object.a.lowerAscii() == object.b.lowerAscii()":           false,
+		"[1, 2].all(i, [3, 4].all(j, i < j))":                      false,
+		"object.name.find('a') == ''":                              true,
+		"object.name.replace('a', object.name) == ''":              true,
+		"object.l.map(x, x).join(',') == ''":                       true,
+		"[object.l.exists(x, x)].exists(i, i)":                     true,
+		"object.m == object.m && object.a in object.l":             false,
+		ten("i", ten("j", "object.m == object.m && i < j")):        true,
+		ten("i", ten("j", "i < 3 || j == 4")):                      false,
+		ten("i", ten("j", "!(i in object.l || j in object.l)")):    true,
+		ten("i", ten("j", "object.a.size() > i")):                  true,
+		ten("i", ten("j", "isTrue(object, 'x')")):                  false,
+		ten("i", ten("j", "isTrue(object, 'x') || j == object.m")): true,
+		strings.Repeat("object.l == object.l && ", 200) + "true":   true,
 	} {
 		if got := compile(t, env, expression, OutputBool).bounded; got != want {
 			t.Errorf("%s: bounded is %v", expression, got)
@@ -47,6 +55,27 @@ func TestBounds(t *testing.T) {
 		if got := env.variables[len(env.variables)-1].program.bounded; got != want {
 			t.Errorf("variable %s: bounded is %v", expression, got)
 		}
+	}
+}
+
+// ten is a loop of ten steps over a list that is written out.
+func ten(variable, body string) string {
+	return fmt.Sprintf("[0, 1, 2, 3, 4, 5, 6, 7, 8, 9].all(%s, %s)", variable, body)
+}
+
+// TestWrittenLoopsEnd: ten thousand comparisons of large maps end by the clock, though
+// no list of the object is gone through by a loop.
+func TestWrittenLoopsEnd(t *testing.T) {
+	env := environment(t)
+	m := map[string]any{}
+	for i := range 20_000 {
+		m[fmt.Sprint("k", i)] = int64(i)
+	}
+	p := compile(t, env, ten("a", ten("b", ten("c", ten("d", "object.m == object.m")))), OutputBool)
+	ev := env.Evaluation(t.Context(), map[string]any{"m": m}, nil, Limits{Cost: 1e6, Timeout: time.Millisecond})
+	defer ev.Close()
+	if got, err := p.Bool(ev); err == nil || err.Kind != LimitExceeded {
+		t.Errorf("%v, %v; want LimitExceeded", got, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package celexpr
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // path returns an expression of a value, mostly one that is there, and the value.
@@ -260,7 +261,7 @@ func (r *random) loop(depth int) string {
 	if list, ok := v.([]any); ok && len(list) > 0 {
 		l.value = list[r.IntN(len(list))]
 	}
-	if _, ok := v.(map[string]any); ok {
+	if _, ok := v.(map[string]any); ok || strings.HasPrefix(e, "variables.r") {
 		// In which order a map is gone through must not matter.
 		return fmt.Sprintf("%s.exists(%s, %s == '%s')", e, l.name, l.name, r.word())
 	}
