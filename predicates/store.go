@@ -193,7 +193,7 @@ func (s *Store) load(sources []Source, compiled map[string]*Predicate) (*Set, []
 		return set, warnings, nil
 	}
 	refused := &problems{}
-	for _, p := range s.gate(set, slices.Clone(sources)) {
+	for _, p := range s.look(set, slices.Clone(sources)) {
 		if p.Warning {
 			warnings = append(warnings, p)
 			continue
@@ -205,4 +205,15 @@ func (s *Store) load(sources []Source, compiled map[string]*Predicate) (*Set, []
 		return nil, nil, err
 	}
 	return set, warnings, nil
+}
+
+// look has the gate look at the set. A gate that panics refuses it: sources are
+// followed by goroutines of the program, which must not end by what a config says.
+func (s *Store) look(set *Set, sources []Source) (found []Problem) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			found = []Problem{{Message: fmt.Sprintf("the gate panicked, which is a mistake of this program: %v", reason)}}
+		}
+	}()
+	return s.gate(set, sources)
 }

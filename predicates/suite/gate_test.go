@@ -156,7 +156,7 @@ func TestContractsAreChecked(t *testing.T) {
 		{"no standing", `"": InProgress`, `"": ""`, "doesn't say how the operation stands"},
 		{"an object without a kind", "kind: Pod, ", "", "the object has no kind"},
 		{"a usual verdict that isn't one", "verdict: Failed", "verdict: Fail", `verdict "Fail" isn't known`},
-		{"alike where it stands so that nobody knows", "  cases:\n", "  alike:\n  - {name: x, merge: {status: {y: z}}, standings: [Don]}\n  cases:\n", `standing "Don" isn't known`},
+		{"alike where it stands so that nobody knows", "  cases:\n", "  alike:\n  - {name: x, merge: {status: {reason: x}}, standings: [Don]}\n  cases:\n", `standing "Don" isn't known`},
 		{"alike but for nothing", "  cases:\n", "  alike:\n  - {name: x}\n  cases:\n", "merges nothing"},
 		{"a wrong path", "path: status.phase", "path: .status", "a name is missing"},
 	} {
