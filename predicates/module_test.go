@@ -238,3 +238,39 @@ func TestModuleValidatesBindings(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestK67_WrongDigest: a module that isn't the pinned one is refused, with both
+// digests, and what was in force stays.
+func TestK67_WrongDigest(t *testing.T) {
+	l, _ := wasmLoader(t)
+	var last Report
+	store, err := l.NewStore(defaults(), WithObserver(func(r Report) { last = r }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	update := func(sha256, state string) error {
+		return store.Update(modules(t, []string{
+			predicate("p", "  wasm: {module: {file: attached.wasm}, settings: {strict: true}, sha256: "+sha256+"}\n  description: "+state+"\n"),
+		}, "attached"))
+	}
+	const right = "d1ec6420a5e8c2a515a2359e2a3322c0b9fc4bd9b62043d3f301125e7f7e304d"
+	if err := update(right, "first"); err != nil {
+		t.Fatal(err)
+	}
+	first := store.Set()
+	wrong := strings.Repeat("0", 64)
+	err = update(wrong, "second")
+	if err == nil || !strings.Contains(err.Error(), "ModuleInvalid: the module's sha256 is "+right+", but it is pinned to "+wrong) {
+		t.Errorf("a wrong digest: %v", err)
+	}
+	if store.Set() != first || last.Err == nil || last.Changed {
+		t.Errorf("after a wrong digest another set is in force, or nobody is told: %+v", last)
+	}
+	p, err := first.Predicate("p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := mustBind(t, p, nil).Describe(t.Context(), observe("Attached")).Verdict; v.Decision != engine.Done {
+		t.Errorf("the last good module says %+v", v)
+	}
+}

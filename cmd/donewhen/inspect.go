@@ -214,6 +214,23 @@ func ask(ctx context.Context, guest *wasm.Guest, document *wasm.Document) *sampl
 	return &sample{Decision: "Accepted"}
 }
 
+// Bounds of what is delivered in a ConfigMap.
+const (
+	configMapSize  = 1 << 20 // of all that it holds
+	annotationSize = 190_000 // what is left of 256 KiB once it is written in base64
+)
+
+// configMapHint says what is to be known of a file of that size in a ConfigMap.
+func configMapHint(size int) string {
+	switch {
+	case size > configMapSize:
+		return "too big for a ConfigMap, which holds 1 MiB in all: gzip it, or deliver it as a file, such as one of an image volume"
+	case size > annotationSize:
+		return "in a ConfigMap with kubectl apply --server-side: without, apply fails, as the annotation that it writes is too big"
+	}
+	return ""
+}
+
 func (i *inspected) json(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
@@ -234,6 +251,9 @@ func (i *inspected) text(w io.Writer) error {
 		b.WriteString(", which needs spec.limits.memory")
 	}
 	b.WriteString("\n")
+	if hint := configMapHint(i.FileSize); hint != "" {
+		fmt.Fprintf(&b, "  delivery %s\n", hint)
+	}
 	if len(i.Fresh) == 0 {
 		b.WriteString("  instance used again: its memory and globals are put back after each evaluation\n")
 	} else {

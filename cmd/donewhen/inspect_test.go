@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,30 @@ import (
 
 // guests are modules that the tests of their runtime have.
 const guests = "../../predicates/wasm/testdata/"
+
+// K66: a module that no ConfigMap holds is one for a file, and inspect says so.
+func TestK66_ModuleNearTheLimitOfConfigMaps(t *testing.T) {
+	module, err := os.ReadFile(guests + "attached.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for size, want := range map[int]string{
+		100_000:   "",
+		200_000:   "  delivery in a ConfigMap with kubectl apply --server-side",
+		1_258_291: "  delivery too big for a ConfigMap, which holds 1 MiB in all: gzip it, or deliver it as a file",
+	} {
+		path := filepath.Join(t.TempDir(), "big.wasm")
+		content := append(module[:len(module):len(module)], 0) // a custom section without a name
+		content = append(binary.AppendUvarint(content, uint64(size+1)), make([]byte, size+1)...)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		code, out, errs := execute(t.Context(), "inspect", path)
+		if code != 0 || strings.Contains(out, "  delivery ") != (want != "") || !strings.Contains(out, want) {
+			t.Errorf("%d bytes: exit code %d, %s%s, want %q", size, code, out, errs, want)
+		}
+	}
+}
 
 func TestInspectExitCodes(t *testing.T) {
 	text := filepath.Join("testdata", "inspect", "settings.yaml")
