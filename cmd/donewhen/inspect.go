@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -87,12 +86,9 @@ type sample struct {
 }
 
 func runInspect(ctx context.Context, s streams, options inspectOptions, path string) error {
-	outputs, err := parseOutputs(options.outputs)
+	outputs, err := parseOutputs(options.outputs, formatText, formatJSON)
 	if err != nil {
 		return err
-	}
-	if slices.ContainsFunc(outputs, func(o output) bool { return o.format == formatJUnit }) {
-		return errors.New("inspect has no junit output; there are text and json")
 	}
 	use, document, err := options.read(s.in)
 	if err != nil {

@@ -56,7 +56,7 @@ func TestInspectExitCodes(t *testing.T) {
 		"later version":        {[]string{guests + "hostile/later_abi.wasm"}, 2, "AbiMismatch: module speaks dw_abi_v3, this build knows v1"},
 		"imports":              {[]string{guests + "hostile/imports.wasm"}, 2, "ImportDenied: the module imports what a predicate can't have: env.abort"},
 		"it can't start":       {[]string{guests + "hostile/start_crash.wasm"}, 2, "Trap: start the module: unreachable"},
-		"junit":                {[]string{"-o", "junit", guests + "attached.wasm"}, 2, "inspect has no junit output"},
+		"junit":                {[]string{"-o", "junit", guests + "attached.wasm"}, 2, `unknown output format "junit"; there are text and json`},
 		"settings are no map":  {[]string{"--settings", list, guests + "attached.wasm"}, 2, "the settings must be a map"},
 		"param without value":  {[]string{"--param", "a", guests + "attached.wasm"}, 2, `--param "a": write it NAME=VALUE`},
 		"no such sample":       {[]string{"--object", "testdata/nowhere.yaml", guests + "attached.wasm"}, 2, "can't read the object"},

@@ -26,7 +26,8 @@ type output struct {
 
 // parseOutputs reads --output values: a format that the command has, or
 // format=file. The standard output takes one format, text if no other asks for it.
-func parseOutputs(values []string, formats ...string) ([]output, error) {
+func parseOutputs(values []string, first string, more ...string) ([]output, error) {
+	formats := append([]string{first}, more...)
 	var outputs []output
 	standard := 0
 	for _, value := range values {

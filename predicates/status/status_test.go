@@ -67,7 +67,8 @@ func TestRender(t *testing.T) {
 		{"accepted", report(t, good), map[string]string{
 			status.KeyConditions: "- {type: Accepted, status: \"True\", reason: Accepted, message: \"all documents can be loaded\"}\n- {type: Active, status: \"True\"",
 			status.KeyVersion:    "1.2.3",
-		}, "conditions set sources version"},
+			status.KeyWarnings:   "no schema of v1 Pod",
+		}, "conditions set sources version warnings"},
 		{"broken", report(t, bad), map[string]string{
 			status.KeyConditions: "- {type: Accepted, status: \"False\", reason: Invalid, message: \"1 problem\"}\n- {type: Active, status: \"False\", reason: LastGoodServes",
 			status.KeyProblems:   "configmap n/p, p.yaml:6:",
