@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"path"
 	"slices"
@@ -32,10 +33,13 @@ func isModule(data []byte) bool {
 
 // WithModules returns the files and behind them those that their predicates name
 // (WebAssembly modules, and the schemas of match.schemaFrom), if they aren't among
-// them: read gets a file's name, which is relative to what the document's own is
-// relative to. What can't be read is left out, and loading says that it isn't there.
-func WithModules(files []File, read func(name string) ([]byte, error)) []File {
-	var named []File
+// them; of an OCI image layout, the files that lead to the module. Open gets a file's
+// name, which is relative to what the document's own is relative to. What can't be
+// read, or is bigger than any module may be, is left out, and loading says that it
+// isn't there.
+func WithModules(files []File, open func(name string) (io.ReadCloser, error)) []File {
+	read := readModule(open)
+	all := slices.Clone(files)
 	for _, f := range files {
 		if f.Binary || isModule(f.Data) || !bytes.Contains(f.Data, []byte("wasm")) && !bytes.Contains(f.Data, []byte("schemaFrom")) {
 			continue
@@ -45,23 +49,26 @@ func WithModules(files []File, read func(name string) ([]byte, error)) []File {
 				continue
 			}
 			add := func(file string, binary bool) {
-				if _, ok := sibling(f.Name, file, slices.Concat(files, named)); ok || file == "" {
+				if _, ok := sibling(f.Name, file, all); ok || file == "" {
 					return
 				}
 				name := path.Join(path.Dir(f.Name), file)
 				if data, err := read(name); err == nil {
-					named = append(named, File{Name: name, Data: data, Binary: binary})
+					all = append(all, File{Name: name, Data: data, Binary: binary})
 				}
 			}
 			if w := e.predicate.Spec.Wasm; w != nil {
 				add(w.Module.File, true)
+				if w.Module.OCI != nil {
+					all = withLayout(all, f.Name, w.Module.OCI, read)
+				}
 			}
 			if from := e.predicate.Spec.Match.SchemaFrom; from != nil {
 				add(from.File, false)
 			}
 		}
 	}
-	return slices.Concat(files, named)
+	return all
 }
 
 func closeModule(m *wasm.Module) {
@@ -83,8 +90,12 @@ func (b *builder) loadModule(l *Loader) *wasm.Module {
 		b.key([]any{"spec", "wasm"}, "write the rules in CEL", "spec.wasm: this program runs no WebAssembly")
 		return nil
 	case w.Module.OCI != nil:
-		b.key([]any{"spec", "wasm", "module", "oci"}, "name a file of the source, with spec.wasm.module.file", "spec.wasm.module.oci is not supported by this build")
-		return nil
+		at[len(at)-1] = "oci"
+		data, ok := b.fromLayout()
+		if !ok {
+			return nil
+		}
+		return b.compileModule(l, data, at)
 	case !b.required(w.Module.File, at...):
 		return nil
 	}
@@ -99,12 +110,17 @@ func (b *builder) loadModule(l *Loader) *wasm.Module {
 		b.at(at, nearest.Hint(w.Module.File, "modules", names), "spec.wasm.module: the source has no file %q", w.Module.File)
 		return nil
 	}
-	m, err := l.wasm.Load(context.Background(), file.Data, w.SHA256)
+	return b.compileModule(l, file.Data, at)
+}
+
+// compileModule loads a module, which the document names at the path.
+func (b *builder) compileModule(l *Loader, data []byte, at []any) *wasm.Module {
+	m, err := l.wasm.Load(context.Background(), data, b.spec.Wasm.SHA256)
 	if err != nil {
 		b.moduleProblem(at, err)
 		return nil
 	}
-	w.SHA256 = m.Digest()
+	b.spec.Wasm.SHA256 = m.Digest()
 	return m
 }
 

@@ -160,7 +160,7 @@ func TestModuleProblems(t *testing.T) {
 	for _, c := range []struct{ name, spec, want string }{
 		{"no file", "  wasm: {module: {file: atached.wasm}}\n", `a.yaml:6:25: Predicate p: spec.wasm.module: the source has no file "atached.wasm"; did you mean "attached.wasm"?`},
 		{"no module", "  wasm: {module: {}}\n", "spec.wasm.module.file is missing"},
-		{"oci", "  wasm: {module: {oci: {path: x}}}\n", "spec.wasm.module.oci is not supported by this build"},
+		{"oci", "  wasm: {module: {oci: {path: x}}}\n", "the source has no OCI image layout \"x\""},
 		{"pin", "  wasm: {module: {file: attached.wasm}, sha256: abc}\n", "ModuleInvalid: the module's sha256 is"},
 		{"text", "  wasm: {module: {file: a.yaml}}\n", "ModuleInvalid: no WebAssembly module"},
 		{"imports", "  wasm: {module: {file: imports.wasm}}\n", "ImportDenied: the module imports what a predicate can't have: env.abort func (i32, i32)"},

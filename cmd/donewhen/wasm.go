@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 
@@ -20,8 +21,8 @@ func withWasm() (predicates.LoaderOption, func(), error) {
 
 // withModules adds the modules that the source's predicates name.
 func withModules(source predicates.Source) predicates.Source {
-	source.Files = predicates.WithModules(source.Files, func(name string) ([]byte, error) {
-		return os.ReadFile(filepath.FromSlash(name))
+	source.Files = predicates.WithModules(source.Files, func(name string) (io.ReadCloser, error) {
+		return os.Open(filepath.FromSlash(name))
 	})
 	return source
 }

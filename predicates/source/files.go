@@ -30,7 +30,9 @@ type Files struct {
 // ConfigMap or Secret as the kubelet mounts it, whose change is seen whole or not
 // at all, or a plain one. Every file in it and below counts, except those whose
 // name begins with a dot or ends with a tilde; WebAssembly modules are binary
-// files. Symbolic links to files are followed, and one in place of the directory.
+// files. Symbolic links to files are followed, and one in place of the directory. Of
+// an OCI image layout below it only the modules count that documents name, and no link
+// leads out of the directory.
 func NewDirectory(path string, opts ...Option) *Files {
 	name := "directory " + filepath.Clean(path)
 	path = absolute(path)
@@ -42,7 +44,8 @@ func NewDirectory(path string, opts ...Option) *Files {
 	}
 }
 
-// NewFile returns the source of one file, which need not exist.
+// NewFile returns the source of one file, which need not exist. Modules beside and
+// below it count as well if it names them; their change alone is seen by polling.
 func NewFile(path string, opts ...Option) *Files {
 	name := "file " + filepath.Clean(path)
 	path = absolute(path)
@@ -56,7 +59,7 @@ func NewFile(path string, opts ...Option) *Files {
 			if errors.Is(err, fs.ErrNotExist) || err != nil {
 				return nil, ignoreMissing(err)
 			}
-			return []predicates.File{fileOf(filepath.Base(path), data)}, nil
+			return withModules(filepath.Dir(path), []predicates.File{fileOf(filepath.Base(path), data)})
 		},
 	}
 }
@@ -167,6 +170,9 @@ func readTree(root string) ([]predicates.File, error) {
 			}
 			return nil
 		}
+		if entry.IsDir() && path != root && isLayout(path) {
+			return fs.SkipDir
+		}
 		// A link may lead to a directory, which is left out: it could lead back here.
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 			return err
@@ -185,7 +191,7 @@ func readTree(root string) ([]predicates.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return files, nil
+	return withModules(root, files)
 }
 
 // directories returns what to watch for changes of a directory: its parent, by

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -85,7 +86,7 @@ func (r *Runner) load(s *Suite, names []string) *loaded {
 	if len(problems) > 0 {
 		return &loaded{err: loadError(problems)}
 	}
-	source.Files = predicates.WithModules(source.Files, readFile)
+	source.Files = predicates.WithModules(source.Files, openFile)
 	loader, err := predicates.NewLoader(r.operations, r.loading...)
 	if err != nil {
 		return &loaded{err: err}
@@ -107,6 +108,8 @@ func (r *Report) add(err error) {
 }
 
 func readFile(name string) ([]byte, error) { return os.ReadFile(filepath.FromSlash(name)) }
+
+func openFile(name string) (io.ReadCloser, error) { return os.Open(filepath.FromSlash(name)) }
 
 func unreadable(file string, err error) predicates.Problem {
 	return predicates.Problem{File: filepath.ToSlash(file), Message: fmt.Sprintf("can't read it: %v", pathless(err))}

@@ -173,9 +173,12 @@ type Module struct {
 	OCI  *OCISource `json:"oci,omitempty"`
 }
 
-// OCISource names an OCI layout.
+// OCISource names a module in an OCI image layout.
 type OCISource struct {
+	// Path is a directory, relative to the document's own and below it.
 	Path string `json:"path"`
+	// Reference is the tag or digest of a manifest, if the layout has several.
+	Reference string `json:"reference,omitempty"`
 }
 
 // Select says which objects form the set.
