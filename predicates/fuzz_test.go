@@ -4,14 +4,15 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 )
 
 // FuzzLoad: any bytes are a set, or problems with positions that are in the file;
-// never a panic, and never for long. Seeds are short, or the fuzzer does little but
-// shorten them; big files are TestHostileFiles of package document.
+// never a panic, never for long, and never with much memory. Seeds are short, or the
+// fuzzer does little but shorten them; lines of 1 MiB are in TestHostileDocuments.
 func FuzzLoad(f *testing.F) {
 	for _, pattern := range []string{"testdata/errors/*.yaml", "testdata/good/*.yaml", "testdata/reference/*.yaml"} {
 		paths, err := filepath.Glob(pattern)
@@ -34,15 +35,37 @@ func FuzzLoad(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+	good := predicate("p", "  done: |-\n    object.status.state == 'Created'") + "\n---\n" + binding("CreateVolume", "p", "")
+	for _, change := range [][2]string{
+		{"metadata: ", "metadata: &m "}, {"metadata: {", "metadata: {<<: *m, "}, {"spec:", "<<: &s {spec: {}}\nspec:"}, {"spec:", "<<: [*a, *b]\nspec:"},
+		{"spec:", "x: &x [&y [*x, *y]]\nspec:"}, {"spec:", "spec: {}\nspec:"}, {"kind: ", "kind: Predicate\nkind: "}, {"\n", "\r\n"}, {"\n", "\r"},
+		{"  ", "\t"}, {"Created", "Cre\x00ated"}, {"apiVersion", "\uFEFFapiVersion"}, {"---", "\uFEFF---"}, {"\n---\n", "\n...\n"},
+		{"Created", strings.Repeat("C", 2000)}, {"object", strings.Repeat("(", 100) + "object"}, {"object", strings.Repeat("[", 100)},
+		{"  done: |-", "  done: >+9"}, {"  done: |-", "  done: !!str |-"}, {"  done:", "  ? done\n  :"}, {"  done:", "  \"do\\x6ee\":"},
+		{"  done:", "  wasm: {module: {oci: {path: ../x}}}\n  done:"}, {"  done:", "  params: &p {a: {type: list, default: [*p]}}\n  done:"},
+		{"  done:", "  match: " + strings.Repeat("{a: ", 100) + "\n  done:"}, {"  done:", strings.Repeat("  - ", 100) + "\n  done:"},
+	} {
+		changed := strings.ReplaceAll(good, change[0], change[1])
+		if changed == good {
+			f.Fatalf("%q changes nothing", change)
+		}
+		f.Add([]byte(changed))
+	}
 	l, err := NewLoader(catalogue())
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		start := time.Now()
 		set, err := l.load([]Source{{Name: "fuzz", Files: []File{{Name: "f.yaml", Data: data}}}}, nil)
 		if took := time.Since(start); took > 30*time.Second {
 			t.Errorf("it took %v", took)
+		}
+		runtime.ReadMemStats(&after)
+		if used, allowed := after.TotalAlloc-before.TotalAlloc, uint64(64<<20+400*len(data)); used > allowed {
+			t.Errorf("%d bytes took %d KiB of allocations, want %d at most", len(data), used>>10, allowed>>10)
 		}
 		if err == nil {
 			if set.Digest() == "" {
