@@ -37,13 +37,31 @@ func FuzzLoad(f *testing.F) {
 	}
 	good := predicate("p", "  done: |-\n    object.status.state == 'Created'") + "\n---\n" + binding("CreateVolume", "p", "")
 	for _, change := range [][2]string{
-		{"metadata: ", "metadata: &m "}, {"metadata: {", "metadata: {<<: *m, "}, {"spec:", "<<: &s {spec: {}}\nspec:"}, {"spec:", "<<: [*a, *b]\nspec:"},
-		{"spec:", "x: &x [&y [*x, *y]]\nspec:"}, {"spec:", "spec: {}\nspec:"}, {"kind: ", "kind: Predicate\nkind: "}, {"\n", "\r\n"}, {"\n", "\r"},
-		{"  ", "\t"}, {"Created", "Cre\x00ated"}, {"apiVersion", "\uFEFFapiVersion"}, {"---", "\uFEFF---"}, {"\n---\n", "\n...\n"},
-		{"Created", strings.Repeat("C", 2000)}, {"object", strings.Repeat("(", 100) + "object"}, {"object", strings.Repeat("[", 100)},
-		{"  done: |-", "  done: >+9"}, {"  done: |-", "  done: !!str |-"}, {"  done:", "  ? done\n  :"}, {"  done:", "  \"do\\x6ee\":"},
-		{"  done:", "  wasm: {module: {oci: {path: ../x}}}\n  done:"}, {"  done:", "  params: &p {a: {type: list, default: [*p]}}\n  done:"},
-		{"  done:", "  match: " + strings.Repeat("{a: ", 100) + "\n  done:"}, {"  done:", strings.Repeat("  - ", 100) + "\n  done:"},
+		{"metadata: ", "metadata: &m "},
+		{"metadata: {", "metadata: {<<: *m, "},
+		{"spec:", "<<: &s {spec: {}}\nspec:"},
+		{"spec:", "<<: [*a, *b]\nspec:"},
+		{"spec:", "x: &x [&y [*x, *y]]\nspec:"},
+		{"spec:", "spec: {}\nspec:"},
+		{"kind: ", "kind: Predicate\nkind: "},
+		{"\n", "\r\n"},
+		{"\n", "\r"},
+		{"  ", "\t"},
+		{"Created", "Cre\x00ated"},
+		{"apiVersion", "\uFEFFapiVersion"},
+		{"---", "\uFEFF---"},
+		{"\n---\n", "\n...\n"},
+		{"Created", strings.Repeat("C", 2000)},
+		{"object", strings.Repeat("(", 100) + "object"},
+		{"object", strings.Repeat("[", 100)},
+		{"  done: |-", "  done: >+9"},
+		{"  done: |-", "  done: !!str |-"},
+		{"  done:", "  ? done\n  :"},
+		{"  done:", "  \"do\\x6ee\":"},
+		{"  done:", "  wasm: {module: {oci: {path: ../x}}}\n  done:"},
+		{"  done:", "  params: &p {a: {type: list, default: [*p]}}\n  done:"},
+		{"  done:", "  match: " + strings.Repeat("{a: ", 100) + "\n  done:"},
+		{"  done:", strings.Repeat("  - ", 100) + "\n  done:"},
 	} {
 		changed := strings.ReplaceAll(good, change[0], change[1])
 		if changed == good {
