@@ -250,7 +250,7 @@ func TestK67_WrongDigest(t *testing.T) {
 	}
 	update := func(sha256, state string) error {
 		return store.Update(modules(t, []string{
-			predicate("p", "  wasm: {module: {file: attached.wasm}, settings: {strict: true}, sha256: "+sha256+"}\n  description: "+state+"\n"),
+			predicate("p", "  wasm: {module: {file: attached.wasm}, settings: {strict: true}, sha256: "+sha256+"} # "+state+"\n"),
 		}, "attached"))
 	}
 	const right = "d1ec6420a5e8c2a515a2359e2a3322c0b9fc4bd9b62043d3f301125e7f7e304d"
@@ -258,7 +258,7 @@ func TestK67_WrongDigest(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := store.Set()
-	wrong := strings.Repeat("0", 64)
+	wrong := strings.Repeat("a", 64)
 	err = update(wrong, "second")
 	if err == nil || !strings.Contains(err.Error(), "ModuleInvalid: the module's sha256 is "+right+", but it is pinned to "+wrong) {
 		t.Errorf("a wrong digest: %v", err)
