@@ -45,7 +45,13 @@ test: ## Run every test: unit, integration and end to end (starts a control plan
 		echo "cd $$module && go test ./..."; \
 		(cd $$module && $(NESTED_GO) test ./...) || exit 1; \
 	done
+	@$(MAKE) --no-print-directory gates
 	$(WITH_CLUSTER) $(GO) test $(RACE) -timeout 20m -tags integration ./...
+
+# Under the race detector allocations and times mean nothing.
+.PHONY: gates
+gates: ## Check allocations and ratios of times, without the race detector (part of test)
+	$(GO) test -count 1 -run 'Speed|AllocatesNothing|TakesLittle' ./predicates/... ./engine/...
 
 .PHONY: test-unit
 test-unit: ## Run the unit tests: no server, the inner loop
