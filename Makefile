@@ -87,6 +87,22 @@ lint: ## Run go vet and staticcheck
 		(cd $$module && $(NESTED_GO) vet ./...) || exit 1; \
 	done
 
+# The example guest by language and source, in examples/guests.
+GUESTS = wat:wat/attachment.wat c:c/attachment.c rust:rust/attachment.rs \
+	assemblyscript:assemblyscript/attachment.ts go:go
+
+.PHONY: guests
+guests: build ## Build the example WebAssembly guests and run their suites (compilers: predicates/sdk/install)
+	@mkdir -p examples/guests/bin
+	@for guest in $(GUESTS); do \
+		echo "predicates/sdk/build $${guest%%:*} examples/guests/$${guest#*:}"; \
+		predicates/sdk/build $${guest%%:*} examples/guests/$${guest#*:} examples/guests/bin/$${guest%%:*}.wasm || exit 1; \
+	done
+	@for module in predicates/sdk/go examples/guests/go; do \
+		(cd $$module && $(GO) vet ./... && GOOS=wasip1 GOARCH=wasm $(GO) vet ./...) || exit 1; \
+	done
+	bin/donewhen test -q examples/guests
+
 .PHONY: bench
 bench: ## Run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
@@ -107,4 +123,4 @@ soak: build ## Run what takes long: TestSoak… tests, fuzzing for SOAKTIME each
 
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf bin coverage reports
+	rm -rf bin coverage reports examples/guests/bin

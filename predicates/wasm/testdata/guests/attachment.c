@@ -2,24 +2,24 @@
 // device path; failed when attaching failed, or when the LUN is none of both.
 #include "../../../sdk/c/dw.h"
 
-static int sane(const char *lun, dw_u32 n) {
-  if (n > 5 && dw_is(5, lun, "/dev/")) return 1;
-  if (n < 1 || n > 2) return 0;
-  int value = 0;
-  for (dw_u32 i = 0; i < n; i++) {
-    if (lun[i] < '0' || lun[i] > '9') return 0;
-    value = 10 * value + (lun[i] - '0');
-  }
-  return value < 64 && (n == 1 || lun[0] != '0');
+static bool sane(const char *lun) {
+  const char *device = dw_after(lun, "/dev/");
+  if (device) return *device != 0;
+  if (lun[0] < '0' || lun[0] > '9') return false;
+  if (!lun[1]) return true;
+  return lun[0] != '0' && lun[1] >= '0' && lun[1] <= '9' && !lun[2] && 10 * (lun[0] - '0') + (lun[1] - '0') < 64;
 }
 
-DW_PREDICATE(void) {
+int32_t dw_evaluate(void) {
   char state[32], lun[256];
-  dw_u32 n = dw_text("/object/status/state", state, sizeof state);
-  if (dw_is(n, state, "AttachmentFailed")) return dw_failed("Internal/AttachFailed", "attaching failed");
-  if (!dw_is(n, state, "Attached")) return dw_pending("Attaching", "the disk isn't attached yet");
-  n = dw_text("/object/status/detail/publish_context/LUN", lun, sizeof lun);
+  size_t n = 0;
+  dw_string("/object/status/state", state, sizeof state);
+  if (dw_equal(state, "AttachmentFailed")) return dw_failed("Internal/AttachFailed", "attaching failed");
+  if (!dw_equal(state, "Attached")) return dw_pending("Attaching", "the disk isn't attached yet");
+  // A number counts too, so the field is read whatever its type is.
+  dw_json("/object/status/detail/publish_context/LUN", lun, sizeof lun - 1, &n);
   if (n == 0) return dw_failed("Internal/LUNMissing", "the attachment is complete but has no LUN");
-  if (!sane(lun, n)) return dw_failed("Internal/LUNInvalid", "the LUN is neither a number below 64 nor a device path");
+  lun[n < sizeof lun ? n : 0] = 0;
+  if (!sane(lun)) return dw_failed("Internal/LUNInvalid", "the LUN is neither a number below 64 nor a device path");
   return DW_DONE;
 }

@@ -1,0 +1,7 @@
+module probe
+
+go 1.24
+
+require github.com/donewhen/donewhen/predicates/sdk/go v0.0.0
+
+replace github.com/donewhen/donewhen/predicates/sdk/go => ../../../go

@@ -1,0 +1,9 @@
+;; Done if the state begins with "Attached": what one field costs.
+(module
+  (import "dw" "get" (func $get (param i32 i32 i32 i32) (result i64)))
+  (memory (export "memory") 1)
+  (data (i32.const 0) "/object/status/state")
+  (func (export "dw_abi_v1"))
+  (func (export "dw_evaluate") (result i32)
+    (drop (call $get (i32.const 0) (i32.const 20) (i32.const 64) (i32.const 64)))
+    (i64.eq (i64.load (i32.const 64)) (i64.const 0x6465686361747441))))
