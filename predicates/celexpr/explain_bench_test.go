@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/donewhen/donewhen/internal/racedetector"
 	"github.com/donewhen/donewhen/predicates/internal/redact"
 )
 
@@ -70,7 +71,7 @@ func BenchmarkExplain(b *testing.B) {
 // allocations, and of times what evaluating them by cel-go takes: about twice what
 // was measured, so that a busy machine passes.
 func TestExplainSpeed(t *testing.T) {
-	if raceEnabled {
+	if racedetector.Enabled {
 		t.Log("the race detector allocates and takes its time: make gates runs this without it")
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/donewhen/donewhen/internal/racedetector"
 	"github.com/donewhen/donewhen/provisioner/azuredisk/v1beta2"
 )
 
@@ -228,12 +229,12 @@ func TestSpeed(t *testing.T) {
 		for _, way := range ways {
 			if f := c.runner(t, way); f != nil {
 				functions, measured = append(functions, f), append(measured, way)
-				if allocs := testing.AllocsPerRun(100, f); allocs > 0 && way != "CelGo" && !raceEnabled {
+				if allocs := testing.AllocsPerRun(100, f); allocs > 0 && way != "CelGo" && !racedetector.Enabled {
 					t.Errorf("%s, %s: %v allocations", c.name, way, allocs)
 				}
 			}
 		}
-		if testing.Short() || raceEnabled {
+		if testing.Short() || racedetector.Enabled {
 			continue
 		}
 		figures := windows(functions, 500)

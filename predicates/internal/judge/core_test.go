@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/donewhen/donewhen/engine"
+	"github.com/donewhen/donewhen/internal/racedetector"
 	"github.com/donewhen/donewhen/predicates/celexpr"
 	"github.com/donewhen/donewhen/provisioner/azuredisk/v1beta2"
 )
@@ -247,7 +248,7 @@ func TestJudgeAllocatesNothing(t *testing.T) {
 				t.Fatalf("%s, %s: %+v", state, name, v)
 			}
 			allocs := testing.AllocsPerRun(100, func() { judge.Judge(t.Context(), o) })
-			if want != engine.Failed && !raceEnabled && allocs > 0 {
+			if want != engine.Failed && !racedetector.Enabled && allocs > 0 {
 				t.Errorf("%s, %s: %v allocations", state, name, allocs)
 			}
 		}

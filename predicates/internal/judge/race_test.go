@@ -1,6 +1,0 @@
-//go:build race
-
-package judge
-
-// raceEnabled: the race detector is on, which allocates and takes its time.
-const raceEnabled = true
