@@ -178,6 +178,8 @@ func (f *function) instruction() {
 	case immIndex:
 		if i := f.copyU32(); op == opCall {
 			f.call(i)
+		} else {
+			f.label(i)
 		}
 	case immFunctionRef:
 		if i := f.copyU32(); !f.declared[i] {
@@ -185,9 +187,9 @@ func (f *function) instruction() {
 		}
 	case immBrTable:
 		for range f.copyCount("labels", maxBody) {
-			f.copyU32()
+			f.label(f.copyU32())
 		}
-		f.copyU32()
+		f.label(f.copyU32())
 	case immCallIndirect:
 		f.frame.call(f.types, f.copyTypeIndex(f.coder))
 		f.copyU32()
@@ -230,6 +232,14 @@ func (f *function) instruction() {
 			f.frames = f.frames[:len(f.frames)-1]
 			f.frame.closeBlock()
 		}
+	}
+}
+
+// label refuses a branch to a block that isn't there: the one that is put around
+// the whole function would be found instead.
+func (f *function) label(depth uint32) {
+	if f.err == nil && uint64(depth) >= uint64(len(f.frames)) {
+		f.fail("a branch out of %d blocks, of which there are %d", uint64(depth)+1, len(f.frames))
 	}
 }
 

@@ -253,6 +253,8 @@ func TestRefused(t *testing.T) {
 		"the meter, read":         {body("\x23\x01\x1a\x0b"), "there is no global 1"},
 		"the meter, written":      {body("\x42\x00\x24\x01\x0b"), "there is no global 1"},
 		"the meter's local":       {body("\x42\x00\x21\x00\x0b"), "there is no local 0"},
+		"a branch out of nothing": {body("\x0c\x01\x0b"), "a branch out of 2 blocks, of which there are 1"},
+		"a table of branches":     {body("\x41\x00\x0e\x01\x00\x01\x0b"), "a branch out of 2 blocks, of which there are 1"},
 		"the meter, in a segment": {module(sectionMemory, "\x01\x00\x01", sectionData, "\x01\x00\x23\x00\x0b\x00"), "there is no global 0"},
 		"throw":                   {body("\x08\x00\x0b"), "unknown opcode 0x8"},
 		"try_table":               {body("\x1f\x40\x00\x0b\x0b"), "unknown opcode 0x1f"},
