@@ -11,18 +11,24 @@ import (
 // of any type.
 const maxDepth = 64
 
+// maxObjects bounds how many objects with fields the kinds of one document have
+// together: kinds that all refer to one another would take the square of their
+// number. The largest document of Kubernetes has some ten thousand.
+const maxObjects = 100_000
+
 // builder makes the types of one kind.
 type builder struct {
 	// references are the document's schemas by name; nil in a CRD, which has none.
 	references map[string]any
 	resolved   map[string]*Type
 	schema     *Schema
+	left       *int // of the document's maxObjects; what is beyond is of any type
 }
 
 // build makes a schema of a kind's OpenAPI object. What Kubernetes itself says of
 // every object (apiVersion, kind, metadata) comes in the place of what is written.
-func build(kind schema.GroupVersionKind, written map[string]any, references map[string]any) *Schema {
-	b := &builder{references: references, resolved: map[string]*Type{}, schema: &Schema{Kind: kind}}
+func build(kind schema.GroupVersionKind, written map[string]any, references map[string]any, left *int) *Schema {
+	b := &builder{references: references, resolved: map[string]*Type{}, schema: &Schema{Kind: kind}, left: left}
 	root := b.object(written, 0)
 	root.Fields["apiVersion"], root.Fields["kind"] = &Type{Form: String}, &Type{Form: String}
 	root.Fields["metadata"] = b.objectMeta()
@@ -34,13 +40,14 @@ func build(kind schema.GroupVersionKind, written map[string]any, references map[
 func (b *builder) number(t *Type) *Type {
 	t.Number = len(b.schema.Objects)
 	b.schema.Objects = append(b.schema.Objects, t)
+	*b.left--
 	return t
 }
 
 // typeOf makes the type of a schema. Whatever it doesn't understand is of any type.
 func (b *builder) typeOf(written any, depth int) *Type {
 	s, ok := written.(map[string]any)
-	if !ok || depth > maxDepth {
+	if !ok || depth > maxDepth || *b.left <= 0 {
 		return &Type{}
 	}
 	if name, ok := reference(s); ok {

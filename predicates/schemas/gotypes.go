@@ -61,7 +61,8 @@ type goBuilder struct {
 }
 
 func ofGo(kind schema.GroupVersionKind, t reflect.Type) *Schema {
-	b := &goBuilder{builder: builder{schema: &Schema{Kind: kind}}, seen: map[reflect.Type]*Type{}}
+	left := maxObjects
+	b := &goBuilder{builder: builder{schema: &Schema{Kind: kind}, left: &left}, seen: map[reflect.Type]*Type{}}
 	root := b.goType(t)
 	if root.Form != Object {
 		root = b.number(&Type{Form: Object, Fields: map[string]*Type{}, Open: true})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -152,7 +153,8 @@ func (k Known) addCRD(d map[string]any) error {
 		holder, _ := version["schema"].(map[string]any)
 		if written, ok := holder["openAPIV3Schema"].(map[string]any); ok {
 			kind.Version = text(version["name"])
-			k[kind] = build(kind, written, nil)
+			left := maxObjects
+			k[kind] = build(kind, written, nil, &left)
 		}
 	}
 	return nil
@@ -163,8 +165,9 @@ func (k Known) addCRD(d map[string]any) error {
 func (k Known) addOpenAPI(d map[string]any) {
 	components, _ := d["components"].(map[string]any)
 	written, _ := components["schemas"].(map[string]any)
-	for _, s := range written {
-		s, _ := s.(map[string]any)
+	left := maxObjects
+	for _, name := range slices.Sorted(maps.Keys(written)) {
+		s, _ := written[name].(map[string]any)
 		kinds, _ := s["x-kubernetes-group-version-kind"].([]any)
 		properties, _ := s["properties"].(map[string]any)
 		if len(kinds) != 1 || properties["metadata"] == nil {
@@ -172,7 +175,7 @@ func (k Known) addOpenAPI(d map[string]any) {
 		}
 		of, _ := kinds[0].(map[string]any)
 		kind := schema.GroupVersionKind{Group: text(of["group"]), Version: text(of["version"]), Kind: text(of["kind"])}
-		k[kind] = build(kind, s, written)
+		k[kind] = build(kind, s, written, &left)
 	}
 }
 

@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -195,4 +196,35 @@ func FuzzParse(f *testing.F) {
 			t.Error("nothing was read, and nothing is said")
 		}
 	})
+}
+
+// A document whose kinds all lead to one another is read in bounded work: the first
+// kinds are known whole, of the others what is left open is of any type.
+func TestKindsThatAllReferToOneAnother(t *testing.T) {
+	const kinds = 1000
+	var b strings.Builder
+	b.WriteString(`{"openapi":"3.0.0","components":{"schemas":{`)
+	for i := range kinds {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `"k%04d":{"type":"object","x-kubernetes-group-version-kind":[{"group":"g","version":"v1","kind":"K%d"}],`+
+			`"properties":{"next":{"$ref":"#/components/schemas/k%04d"},"metadata":{"type":"object"}}}`, i, i, (i+1)%kinds)
+	}
+	b.WriteString("}}}")
+	known, err := Parse("ring.json", []byte(b.String()))
+	if err != nil || len(known) != kinds {
+		t.Fatalf("%d kinds, %v", len(known), err)
+	}
+	objects := 0
+	for _, s := range known {
+		objects += len(s.Objects)
+	}
+	if objects < maxObjects || objects > maxObjects+10*kinds {
+		t.Errorf("%d objects in all, want about %d", objects, maxObjects)
+	}
+	gvk := schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "K0"}
+	if at := known[gvk].Root; at.Fields["next"].Fields["next"].Form != Object {
+		t.Error("the first kind isn't known whole")
+	}
 }
