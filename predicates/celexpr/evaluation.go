@@ -93,7 +93,7 @@ func (e *Environment) EvaluationOf(ctx context.Context, object metav1.Object, me
 		return nil, err
 	}
 	ev := e.evaluation(ctx, params, limits)
-	ev.typed, ev.root = true, typedMap{v: v, adapter: e.compiler.base.CELTypeAdapter()}
+	ev.typed, ev.root = true, typedMap{typedValue{v: v, adapter: e.compiler.base.CELTypeAdapter()}}
 	return ev, nil
 }
 

@@ -32,9 +32,9 @@ func viewed(adapter types.Adapter, v jsonform.Value) ref.Val {
 	case jsonform.String:
 		return types.String(v.Text())
 	case jsonform.List:
-		return &typedList{v: v, adapter: adapter}
+		return &typedList{typedValue{v: v, adapter: adapter}}
 	case jsonform.Map:
-		return &typedMap{v: v, adapter: adapter}
+		return &typedMap{typedValue{v: v, adapter: adapter}}
 	}
 	return types.NewErr("read the object: %v", v.Err())
 }
@@ -48,11 +48,28 @@ func whole(adapter types.Adapter, v jsonform.Value) ref.Val {
 	return adapter.NativeToValue(decoded)
 }
 
-// typedMap is a struct or map of a typed object.
-type typedMap struct {
+// typedValue is what maps and lists of a typed object have in common.
+type typedValue struct {
 	v       jsonform.Value
 	adapter types.Adapter
 }
+
+// ConvertToNative implements ref.Val.
+func (v *typedValue) ConvertToNative(t reflect.Type) (any, error) {
+	return whole(v.adapter, v.v).ConvertToNative(t)
+}
+
+// Value implements ref.Val: the JSON form.
+func (v *typedValue) Value() any { return whole(v.adapter, v.v).Value() }
+
+// IsZeroValue implements traits.Zeroer.
+func (v *typedValue) IsZeroValue() bool { return v.v.Len() == 0 }
+
+// String is what messages show.
+func (v *typedValue) String() string { return fmt.Sprint(whole(v.adapter, v.v)) }
+
+// typedMap is a struct or map of a typed object.
+type typedMap struct{ typedValue }
 
 var (
 	_ traits.Mapper   = (*typedMap)(nil)
@@ -118,11 +135,6 @@ func (m *typedMap) Equal(other ref.Val) ref.Val {
 	return whole(m.adapter, m.v).Equal(other)
 }
 
-// ConvertToNative implements ref.Val.
-func (m *typedMap) ConvertToNative(t reflect.Type) (any, error) {
-	return whole(m.adapter, m.v).ConvertToNative(t)
-}
-
 // ConvertToType implements ref.Val.
 func (m *typedMap) ConvertToType(t ref.Type) ref.Val {
 	if t == types.MapType {
@@ -134,20 +146,8 @@ func (m *typedMap) ConvertToType(t ref.Type) ref.Val {
 // Type implements ref.Val.
 func (m *typedMap) Type() ref.Type { return types.MapType }
 
-// Value implements ref.Val: the JSON form.
-func (m *typedMap) Value() any { return whole(m.adapter, m.v).Value() }
-
-// IsZeroValue implements traits.Zeroer.
-func (m *typedMap) IsZeroValue() bool { return m.v.Len() == 0 }
-
-// String is what messages show.
-func (m *typedMap) String() string { return fmt.Sprint(whole(m.adapter, m.v)) }
-
 // typedList is a list of a typed object.
-type typedList struct {
-	v       jsonform.Value
-	adapter types.Adapter
-}
+type typedList struct{ typedValue }
 
 // Add implements traits.Adder.
 func (l *typedList) Add(other ref.Val) ref.Val {
@@ -201,11 +201,6 @@ func (l *typedList) Equal(other ref.Val) ref.Val {
 	return whole(l.adapter, l.v).Equal(other)
 }
 
-// ConvertToNative implements ref.Val.
-func (l *typedList) ConvertToNative(t reflect.Type) (any, error) {
-	return whole(l.adapter, l.v).ConvertToNative(t)
-}
-
 // ConvertToType implements ref.Val.
 func (l *typedList) ConvertToType(t ref.Type) ref.Val {
 	if t == types.ListType {
@@ -216,15 +211,6 @@ func (l *typedList) ConvertToType(t ref.Type) ref.Val {
 
 // Type implements ref.Val.
 func (l *typedList) Type() ref.Type { return types.ListType }
-
-// Value implements ref.Val: the JSON form.
-func (l *typedList) Value() any { return whole(l.adapter, l.v).Value() }
-
-// IsZeroValue implements traits.Zeroer.
-func (l *typedList) IsZeroValue() bool { return l.v.Len() == 0 }
-
-// String is what messages show.
-func (l *typedList) String() string { return fmt.Sprint(whole(l.adapter, l.v)) }
 
 // typedIterator goes through a list.
 type typedIterator struct {
