@@ -164,6 +164,7 @@ func TestRecovery(t *testing.T) {
 	w.requestDelete("deleting")
 	w.deleteVolume("deleting")
 	attaching := w.createAttachment("attaching", "n1", v1beta2.RolePrimary, true)
+	w.until(attaching, "Attaching LUN=0") // it has its LUN before the other one asks for one on the same node
 	detaching := w.attached("detaching", "n1", v1beta2.RolePrimary)
 	w.requestDetach(detaching)
 	for name, state := range map[string]string{
