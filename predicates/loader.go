@@ -8,6 +8,7 @@ import (
 
 	"github.com/donewhen/donewhen/engine"
 	"github.com/donewhen/donewhen/predicates/celexpr"
+	"github.com/donewhen/donewhen/predicates/internal/document"
 	"github.com/donewhen/donewhen/predicates/internal/redact"
 	"github.com/donewhen/donewhen/predicates/schemas"
 	"github.com/donewhen/donewhen/predicates/wasm"
@@ -24,6 +25,7 @@ type Schemas interface {
 // concurrent use.
 type Loader struct {
 	operations map[string]*operation
+	reader     *document.Reader
 	compiler   *celexpr.Compiler
 	schemas    []Schemas
 	files      schemaFiles
@@ -72,7 +74,7 @@ func NewLoader(operations []engine.Operation, opts ...LoaderOption) (*Loader, er
 	if err != nil {
 		return nil, fmt.Errorf("set up the CEL environment: %w", err)
 	}
-	l := &Loader{operations: byName, compiler: compiler}
+	l := &Loader{operations: byName, reader: document.NewReader(), compiler: compiler}
 	for _, opt := range opts {
 		opt(l)
 	}

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/donewhen/donewhen/engine"
+	"github.com/donewhen/donewhen/predicates/internal/document"
 	"github.com/donewhen/donewhen/predicates/internal/judge"
 	"github.com/donewhen/donewhen/predicates/internal/nearest"
 	"github.com/donewhen/donewhen/predicates/wasm"
@@ -38,13 +39,13 @@ func isModule(data []byte) bool {
 // read, or is bigger than any module may be, is left out, and loading says that it
 // isn't there.
 func WithModules(files []File, open func(name string) (io.ReadCloser, error)) []File {
-	read := readModule(open)
+	read, reader := readModule(open), document.NewReader()
 	all := slices.Clone(files)
 	for _, f := range files {
 		if f.Binary || isModule(f.Data) || !bytes.Contains(f.Data, []byte("wasm")) && !bytes.Contains(f.Data, []byte("schemaFrom")) {
 			continue
 		}
-		for _, e := range readFile(Source{Files: files}, f, &problems{}) { // what is wrong is said by Load
+		for _, e := range readFile(reader, Source{Files: files}, f, &problems{}) { // what is wrong is said by Load
 			if e.predicate == nil {
 				continue
 			}

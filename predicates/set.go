@@ -64,7 +64,7 @@ func (l *Loader) load(sources []Source, cache map[string]*Predicate) (*Set, erro
 		}
 		names[source.Name] = true
 		inSource, boundInSource := map[string]*entry{}, map[boundKey]*entry{}
-		entries := read(source, all)
+		entries := read(l.reader, source, all)
 		built := buildAll(entries, l, shared, cache)
 		for j, e := range entries {
 			all.take(e)

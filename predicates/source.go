@@ -117,7 +117,7 @@ func (e *entry) oneOf(value *string, path []any, words ...string) {
 
 // read returns the predicates and bindings of a source. Suites are left to
 // package suite, and files that predicates name as their schemas aren't read.
-func read(s Source, all *problems) []*entry {
+func read(r *document.Reader, s Source, all *problems) []*entry {
 	byFile := make([][]*entry, len(s.Files))
 	var later []int // files that have no documents, and may be such schemas
 	for i, f := range s.Files {
@@ -128,23 +128,23 @@ func read(s Source, all *problems) []*entry {
 			later = append(later, i)
 			continue
 		}
-		byFile[i] = readFile(s, f, all)
+		byFile[i] = readFile(r, s, f, all)
 	}
 	if len(later) > 0 {
 		named := schemaNames(slices.Concat(byFile...), s.Files)
 		for _, i := range later {
 			if !named[s.Files[i].Name] {
-				byFile[i] = readFile(s, s.Files[i], all)
+				byFile[i] = readFile(r, s, s.Files[i], all)
 			}
 		}
 	}
 	return slices.Concat(byFile...)
 }
 
-func readFile(s Source, f File, all *problems) []*entry {
+func readFile(r *document.Reader, s Source, f File, all *problems) []*entry {
 	var entries []*entry
 	text := document.NewText(f.Data)
-	documents, findings := document.Read(text)
+	documents, findings := r.Read(text)
 	for _, found := range findings {
 		all.add(Problem{
 			Source: s.Name, File: f.Name, Line: found.Line, Column: found.Column,

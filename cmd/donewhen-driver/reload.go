@@ -53,6 +53,7 @@ func newConfig(ctx context.Context, client kubernetes.Interface, opts options, m
 	c := &config{metrics: metrics, logger: logger, lookedAt: make(chan struct{}), troubles: map[string]error{}}
 	sources, configMaps := newSources(client, opts, c.failed)
 	c.sources = sources
+	reportSources(logger, opts.sources, namesOf(sources))
 	if len(configMaps) > 0 {
 		c.reporter = status.NewReporter(client.CoreV1(), driverName, version+" gate="+orOn(opts.gate), configMaps)
 	}

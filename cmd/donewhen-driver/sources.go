@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
 
 	"github.com/donewhen/donewhen/predicates/source"
 	"github.com/donewhen/donewhen/predicates/status"
@@ -84,6 +85,19 @@ func addSourceFlags(flags *pflag.FlagSet, list *[]sourceSpec) {
 	flags.Var(sourceFlag{configMapSource, list, given}, "predicates-configmap", "a ConfigMap whose predicates and bindings override the driver's own; empty for none. The default goes once any source is given, so name it too if you want both")
 	flags.Var(sourceFlag{directorySource, list, given}, "predicates-dir", "a `DIRECTORY` of predicates and bindings, for example a mounted ConfigMap; in place of the default ConfigMap")
 	flags.Var(sourceFlag{fileSource, list, given}, "predicates-file", "a `FILE` of predicates and bindings in place of the default ConfigMap (sources may be given more than once, and mixed; later ones override earlier ones)")
+}
+
+// reportSources says once which sources there are: that a flag has replaced the default
+// ConfigMap is otherwise found out when an edit of it has no effect.
+func reportSources(logger klog.Logger, specs []sourceSpec, names []string) {
+	if len(names) == 0 {
+		logger.Info("No source of predicates: the driver's own serve, and nothing changes them")
+		return
+	}
+	logger.Info("Predicates and bindings come from these sources, later ones override earlier ones", "sources", append([]string{defaultsName}, names...))
+	if !slices.Contains(specs, sourceSpec{configMapSource, defaultConfigMap}) {
+		logger.Info("The default ConfigMap is no source, since others are given: name it with --predicates-configmap to have it too", "configMap", defaultConfigMap)
+	}
 }
 
 // newSources makes the sources, and returns those of them that are reported about

@@ -7,7 +7,7 @@ import (
 	"github.com/donewhen/donewhen/predicates"
 )
 
-// Suffix is what a report's name has behind its ConfigMap's.
+// Suffix is what a report's name has behind its ConfigMap's: see ReportName.
 const Suffix = "-status"
 
 // Keys of a report's data.
@@ -105,17 +105,32 @@ func Render(r predicates.Report, source, version string) map[string]string {
 	return data
 }
 
-// text joins problems, as many as fit.
+// text joins problems, as many as fit; the first one is always there, cut if need be:
+// where it stands comes first.
 func text(problems []string) string {
 	var b strings.Builder
 	for i, p := range problems {
+		p = strings.ToValidUTF8(p, "�")
+		if i == 0 {
+			p = cut(p, maxText)
+		}
 		if b.Len()+len(p) > maxText {
 			fmt.Fprintf(&b, "and %d more\n", len(problems)-i)
 			break
 		}
-		b.WriteString(strings.ToValidUTF8(p, "�") + "\n")
+		b.WriteString(p + "\n")
 	}
 	return b.String()
+}
+
+// cut shortens a text to so many bytes, at a character.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n -= len("…"); n > 0 && s[n]&0xC0 == 0x80; n-- {
+	}
+	return s[:n] + "…"
 }
 
 func counted(n int, what string) string {

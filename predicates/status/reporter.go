@@ -2,8 +2,6 @@ package status
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -134,17 +132,17 @@ func (r *Reporter) write(ctx context.Context, report predicates.Report, configMa
 // put makes the report have the data, and returns whether this has changed it.
 func (r *Reporter) put(ctx context.Context, configMap ConfigMap, data map[string]string) (bool, error) {
 	namespace, name := configMap.Key()
-	client := r.client.ConfigMaps(namespace)
+	client, report := r.client.ConfigMaps(namespace), ReportName(name)
 	const tries = 5 // against other replicas, who are about to write the same
 	for try := 1; ; try++ {
-		current, err := client.Get(ctx, name+Suffix, metav1.GetOptions{})
+		current, err := client.Get(ctx, report, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err) && configMap.Reference() == nil:
 			return false, nil // there is nothing to report about
 		case apierrors.IsNotFound(err):
 			_, err = client.Create(ctx, &corev1.ConfigMap{
 				ObjectMeta: metav1.ObjectMeta{
-					Namespace: namespace, Name: name + Suffix,
+					Namespace: namespace, Name: report,
 					Labels: map[string]string{"app.kubernetes.io/managed-by": r.component},
 				},
 				Data: data,
@@ -162,7 +160,7 @@ func (r *Reporter) put(ctx context.Context, configMap ConfigMap, data map[string
 			return true, nil
 		case try < tries && (apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)):
 		default:
-			return false, fmt.Errorf("write the report ConfigMap %s/%s%s: %w", namespace, name, Suffix, err)
+			return false, fmt.Errorf("write the report ConfigMap %s/%s: %w", namespace, report, err)
 		}
 	}
 }
@@ -180,10 +178,10 @@ func (r *Reporter) event(ctx context.Context, report predicates.Report, configMa
 		own, others, _ := split(report, configMap.Name())
 		kind, message = corev1.EventTypeWarning, condition.Message+", the last good set stays in force: "+append(own, others...)[0]
 	}
-	sum := sha256.Sum256([]byte(string(reference.UID) + reference.ResourceVersion + report.Sources + r.version))
+	saying := reference.Name + string(reference.UID) + reference.ResourceVersion + report.Sources + r.version
 	now := metav1.NewTime(r.clock.Now())
 	_, err := r.client.Events(reference.Namespace).Create(ctx, &corev1.Event{
-		ObjectMeta:     metav1.ObjectMeta{Namespace: reference.Namespace, Name: reference.Name + "." + hex.EncodeToString(sum[:8])},
+		ObjectMeta:     metav1.ObjectMeta{Namespace: reference.Namespace, Name: named(reference.Name, "."+shortSum(saying))},
 		InvolvedObject: *reference, Type: kind, Reason: condition.Reason, Message: cut(message, maxMessage),
 		Source: corev1.EventSource{Component: r.component}, ReportingController: r.component,
 		FirstTimestamp: now, LastTimestamp: now, Count: 1,
@@ -197,13 +195,3 @@ func (r *Reporter) event(ctx context.Context, report predicates.Report, configMa
 
 // maxMessage is the longest message that an API server takes in an Event.
 const maxMessage = 1024
-
-// cut shortens a text to so many bytes, at a character.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n -= len("…"); n > 0 && s[n]&0xC0 == 0x80; n-- {
-	}
-	return s[:n] + "…"
-}

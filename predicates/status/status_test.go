@@ -84,11 +84,16 @@ func TestRender(t *testing.T) {
 		{"a long list", predicates.Report{Err: &predicates.LoadError{Problems: slices.Repeat([]predicates.Problem{{Message: strings.Repeat("x", 9_999)}}, 40)}}, map[string]string{
 			status.KeyProblems: "x\nand 20 more\n",
 		}, "conditions problems sources version"},
+		{"one that is larger than a report", predicates.Report{Err: &predicates.LoadError{Problems: []predicates.Problem{
+			{Source: sourceName, File: "p.yaml", Line: 3, Column: 5, Message: "it is " + strings.Repeat("ü", 150<<10)}, {Message: "x"},
+		}}}, map[string]string{
+			status.KeyProblems: "configmap n/p, p.yaml:3:5: it is üü",
+		}, "conditions problems sources version"},
 	} {
 		data := status.Render(row.report, sourceName, "1.2.3")
 		for key, want := range row.want {
-			if !strings.Contains(data[key], want) {
-				t.Errorf("%s: %s is %q, want %q in it", row.name, key, data[key], want)
+			if !strings.Contains(data[key], want) || len(data[key]) > 201<<10 || !utf8.ValidString(data[key]) {
+				t.Errorf("%s: %s is %.500q of %d bytes, want %q in it", row.name, key, data[key], len(data[key]), want)
 			}
 		}
 		if keys := strings.Join(slices.Sorted(maps.Keys(data)), " "); keys != row.keys {

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -186,35 +185,9 @@ func (d *decoder) native(n *yaml.Node, v reflect.Value, path []any) {
 	}
 }
 
-// structForm is how a struct may be written.
-type structForm struct {
-	fields map[string]reflect.StructField // by their names in documents
-	short  *reflect.StructField           // the field that may stand for the whole; nil: none
-}
-
-// structForms remembers forms by type: there are few types, and looking at their
-// fields took a quarter of all that loading allocates.
-var structForms sync.Map
-
-func formOf(t reflect.Type) structForm {
-	if form, ok := structForms.Load(t); ok {
-		return form.(structForm)
-	}
-	form := structForm{fields: map[string]reflect.StructField{}}
-	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		form.fields[name] = f
-		if has(f.Tag, "short") {
-			form.short = &f
-		}
-	}
-	structForms.Store(t, form)
-	return form
-}
-
 // fields decodes a mapping, or the short form, into a struct.
 func (d *decoder) fields(n *yaml.Node, v reflect.Value, path []any) {
-	form := formOf(v.Type())
+	form := d.d.forms.of(v.Type())
 	fields, short := form.fields, form.short
 	if n.Kind != yaml.MappingNode {
 		if short == nil || n.Kind != yaml.ScalarNode {

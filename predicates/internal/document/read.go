@@ -33,13 +33,24 @@ type Document struct {
 	// Line is where its content starts.
 	Line int
 
-	text *Text
-	root *yaml.Node
+	text  *Text
+	root  *yaml.Node
+	forms *forms
 }
+
+// Reader reads texts; what it learns of Go types by decoding one document serves for
+// all others. It is safe for concurrent use.
+type Reader struct{ forms forms }
+
+// NewReader returns a reader.
+func NewReader() *Reader { return &Reader{} }
+
+// Read is NewReader().Read, for who reads one text.
+func Read(t *Text) ([]*Document, []Finding) { return NewReader().Read(t) }
 
 // Read splits the text into documents; empty ones are left out. A document that
 // isn't YAML at all is a finding and doesn't keep the others from being read.
-func Read(t *Text) ([]*Document, []Finding) {
+func (r *Reader) Read(t *Text) ([]*Document, []Finding) {
 	switch {
 	case len(t.data) > MaxBytes:
 		return nil, []Finding{{1, 1, fmt.Sprintf("the file has %d bytes, %d are allowed", len(t.data), MaxBytes), "split it into several files"}}
@@ -62,7 +73,7 @@ func Read(t *Text) ([]*Document, []Finding) {
 		if root == nil || root.Kind == yaml.ScalarNode && root.Tag == "!!null" && root.Value == "" {
 			continue
 		}
-		d := &Document{Line: root.Line, text: t, root: root}
+		d := &Document{Line: root.Line, text: t, root: root, forms: &r.forms}
 		d.APIVersion, d.Kind, d.Name = d.str("apiVersion"), d.str("kind"), d.str("metadata", "name")
 		documents = append(documents, d)
 	}
