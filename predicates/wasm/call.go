@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/tetratelabs/wazero/api"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/klog/v2"
 
 	"github.com/donewhen/donewhen/predicates/internal/jsonform"
-	"github.com/donewhen/donewhen/predicates/wasm/internal/rewrite"
 )
 
 // call is what host functions know of the call under way. Each instance has one,
@@ -19,14 +19,16 @@ import (
 // so that a call allocates nothing.
 type call struct {
 	context.Context
-	rt   *Runtime
-	fuel api.MutableGlobal // nil while the instance is being made
+	rt     *Runtime
+	memory *memory
+	fuel   api.MutableGlobal // nil while the instance is being made
 	// starting: the engine looks into the context for what instances are made with.
 	starting bool
 
-	// document; the members are absent where nothing is known of them.
-	object, params, settings jsonform.Value
-	paramsHolder             unstructured.Unstructured
+	// The document; nil and absent is what nothing is known of. An object is in
+	// objectMap if it is unstructured.
+	objectMap, params, settings map[string]any
+	object                      jsonform.Value
 
 	started  time.Time // zero without a timeout
 	timeout  time.Duration
@@ -34,14 +36,29 @@ type call struct {
 	encoded  int
 	random   uint64
 	logged   int
-	code     [maxCode]byte
-	codeLen  int
-	message  [maxMessage]byte
-	msgLen   int
+	code     said
+	message  said
+	codeBuf  [maxCode]byte
+	msgBuf   [maxMessage]byte
 	stderr   []byte
-	path     [maxPath]byte
+	paths    paths
 	scratch  []byte            // what is encoded and not kept
 	subtrees map[string][]byte // what is, by path
+}
+
+// said is a text of the guest's. The last one that somebody wanted to have is kept: it
+// is often the same again.
+type said struct {
+	text []byte
+	last string
+}
+
+// String returns the text.
+func (s *said) String() string {
+	if s.last != string(s.text) {
+		s.last = string(s.text)
+	}
+	return s.last
 }
 
 type callKey struct{}
@@ -65,33 +82,37 @@ func callOf(ctx context.Context) *call {
 	return ctx.Value(callKey{}).(*call)
 }
 
-// begin makes the call ready for another one.
+// begin makes the call ready for another one, with an empty document.
 func (c *call) begin(ctx context.Context, timeout time.Duration) {
 	c.Context = ctx
-	c.object, c.params, c.settings = jsonform.Value{}, jsonform.Value{}, jsonform.Value{}
-	c.timeout, c.started = timeout, time.Time{}
+	c.timeout = timeout
 	if timeout > 0 {
 		c.started = c.rt.clock.Now()
 	}
 	c.gets, c.encoded, c.random, c.logged = 0, 0, 0, 0
-	c.codeLen, c.msgLen = 0, 0
+	c.code.text, c.message.text = nil, nil
 	c.stderr = c.stderr[:0]
-	clear(c.subtrees)
 }
 
-// setParams makes params visible, without an allocation.
-func (c *call) setParams(params map[string]any) {
-	if params != nil {
-		c.paramsHolder.Object = params
-		c.params = c.rt.plans.Object(&c.paramsHolder, nil)
+// about sets the object that the call is about.
+func (c *call) about(object metav1.Object, meta *metav1.TypeMeta) {
+	if u, ok := object.(*unstructured.Unstructured); ok && u != nil && u.Object != nil {
+		c.objectMap = u.Object
+	} else if object != nil {
+		c.object = c.rt.plans.Object(object, meta)
 	}
 }
 
 // end lets go of what the call was about.
 func (c *call) end() {
-	c.Context, c.paramsHolder.Object = nil, nil
-	c.object, c.params, c.settings = jsonform.Value{}, jsonform.Value{}, jsonform.Value{}
-	clear(c.subtrees)
+	c.Context = nil
+	c.objectMap, c.params, c.settings = nil, nil, nil
+	if c.object.Kind() != jsonform.Absent {
+		c.object = jsonform.Value{}
+	}
+	if len(c.subtrees) > 0 {
+		clear(c.subtrees)
+	}
 }
 
 // late returns an error once the timeout has passed.
@@ -104,38 +125,26 @@ func (c *call) late() *Error {
 	return nil
 }
 
-// enter is the beginning of every host function: it pays for it and looks at the
-// time.
-func (c *call) enter(m api.Module) {
-	if err := c.late(); err != nil {
-		panic(err)
-	}
-	c.charge(m, priceCall)
-}
-
 // errOutOfFuel ends the guest; whoever called it sees the meter.
 var errOutOfFuel = newError(FuelExhausted, "out of fuel in a host function")
 
 // charge takes fuel.
-func (c *call) charge(m api.Module, units uint64) {
-	fuel := c.fuel
-	if fuel == nil {
-		fuel = m.ExportedGlobal(rewrite.FuelExport).(api.MutableGlobal)
-	}
-	left := int64(fuel.Get()) - int64(units)
-	fuel.Set(uint64(left))
+func (c *call) charge(units uint64) {
+	left := int64(c.fuel.Get()) - int64(units)
+	c.fuel.Set(uint64(left))
 	if left < 0 {
 		panic(errOutOfFuel)
 	}
 }
 
 // view returns a part of the guest's memory.
-func (c *call) view(m api.Module, function string, ptr, length uint32) []byte {
-	b, ok := m.Memory().Read(ptr, length)
-	if !ok {
-		panic(newError(BadPointer, "%s: %d bytes at %#x are not in the module's memory of %d bytes", function, length, ptr, m.Memory().Size()))
+func (c *call) view(function string, ptr, length uint32) []byte {
+	buf := c.memory.buf
+	from, to := uint64(ptr), uint64(ptr)+uint64(length)
+	if to > uint64(len(buf)) {
+		panic(newError(BadPointer, "%s: %d bytes at %#x are not in the module's memory of %d bytes", function, length, ptr, len(buf)))
 	}
-	return b
+	return buf[from:to:to]
 }
 
 // setResult keeps what the guest says of its verdict.
@@ -156,8 +165,8 @@ func (c *call) setResult(code, message []byte) {
 	if !utf8.Valid(message) {
 		panic(newError(BadResult, "result: the message is no UTF-8"))
 	}
-	c.codeLen = copy(c.code[:], code)
-	c.msgLen = copy(c.message[:], message)
+	c.code.text = append(c.codeBuf[:0], code...)
+	c.message.text = append(c.msgBuf[:0], message...)
 }
 
 // log writes a line of the guest's.

@@ -1,12 +1,7 @@
 package wasm
 
 import (
-	"bytes"
 	"strconv"
-	"unicode/utf8"
-	"unsafe"
-
-	"github.com/tetratelabs/wazero/api"
 
 	"github.com/donewhen/donewhen/predicates/internal/jsonform"
 )
@@ -25,7 +20,7 @@ const (
 
 // get is the host function of that name: it finds the value at a path, writes it
 // into the guest's buffer if it fits, and returns its type and length.
-func get(c *call, m api.Module, stack []uint64) {
+func get(c *call, stack []uint64) {
 	pathLen, buf, room := uint32(stack[1]), uint32(stack[2]), uint32(stack[3])
 	if c.gets++; c.gets > maxGets {
 		panic(newError(TooManyCalls, "more than %d fields were asked for", maxGets))
@@ -33,176 +28,183 @@ func get(c *call, m api.Module, stack []uint64) {
 	if pathLen > maxPath {
 		panic(newError(BadPointer, "get: a path of %d bytes, at most %d are allowed", pathLen, maxPath))
 	}
-	// The path is copied, so that nothing that is kept of it changes with the
-	// guest's memory.
-	path := c.path[:copy(c.path[:], c.view(m, "get", uint32(stack[0]), pathLen))]
-	out := c.view(m, "get", buf, room)
-	kind, text, length := c.value(m, path)
-	if length > 0 && length <= len(out) {
-		c.charge(m, uint64(length)>>copiedShift)
-		if text != "" {
-			copy(out, text)
-		} else {
-			copy(out, c.scratch)
-		}
+	p := c.paths.find(c.view("get", uint32(stack[0]), pathLen))
+	out := c.view("get", buf, room)
+	units := uint64(priceCall)
+	kind, text := c.value(p, &units)
+	if n := len(text); n > 0 && n <= len(out) {
+		units += uint64(n) >> copiedShift
+		c.charge(units)
+		copy(out, text)
+	} else {
+		c.charge(units)
 	}
-	stack[0] = uint64(kind)<<32 | uint64(uint32(length))
+	stack[0] = uint64(kind)<<32 | uint64(uint32(len(text)))
 }
 
-// value finds the value at a path. Its text is the string returned, or in scratch
-// if that is empty.
-func (c *call) value(m api.Module, path []byte) (kind int, text string, length int) {
-	if len(path) == 0 {
-		return c.subtree(m, path, jsonform.Value{}, typeObject)
-	}
-	if path[0] != '/' || !utf8.Valid(path) {
-		panic(newError(BadPointer, "get: %q is no JSON Pointer; it begins with /object, /params or /settings", path))
-	}
-	name, rest := segment(path[1:])
-	var v jsonform.Value
-	switch string(name) {
-	case "object":
-		v = c.object
-	case "params":
+// value finds the value at a path. Its text is good until the next call. What is to
+// be paid for it is added to units.
+func (c *call) value(p *path, units *uint64) (kind int, text string) {
+	var v any
+	switch {
+	case p.root == rootAll:
+		return c.subtree(p, jsonform.Value{}, typeObject, units)
+	case p.root == rootObject && c.objectMap == nil:
+		return c.typed(p, 0, c.object, units)
+	case p.root == rootObject:
+		v = c.objectMap
+	case p.root == rootParams && c.params != nil:
 		v = c.params
-	case "settings":
+	case p.root == rootSettings && c.settings != nil:
 		v = c.settings
+	default:
+		return typeAbsent, ""
 	}
-	for rest != nil && v.Kind() != jsonform.Absent {
-		name, rest = segment(rest[1:])
-		c.charge(m, priceSegment)
-		v = c.step(m, v, name)
+	// What encoding/json has decoded, which is most of what there is, is read without
+	// views.
+	for i := range p.steps {
+		s, ok := &p.steps[i], false
+		switch x := v.(type) {
+		case map[string]any:
+			v, ok = x[s.name]
+		case []any:
+			v, ok = c.listed(x, s)
+		case string, int64, bool, float64, nil:
+		default: // other Go types, which programs put there by mistake
+			return c.typed(p, i, jsonform.Decoded(v), units)
+		}
+		if *units += priceSegment; !ok {
+			return typeAbsent, ""
+		}
+	}
+	switch x := v.(type) {
+	case string:
+		return typeString, c.given(x)
+	case int64:
+		c.scratch = strconv.AppendInt(c.scratch[:0], x, 10)
+		return typeInt, c.fresh(units)
+	case bool:
+		c.scratch = strconv.AppendBool(c.scratch[:0], x)
+		return typeBool, c.fresh(units)
+	case nil:
+		return typeNull, ""
+	}
+	return c.typed(p, len(p.steps), jsonform.Decoded(v), units)
+}
+
+// listed returns the element of a list that a step means.
+func (c *call) listed(list []any, s *step) (any, bool) {
+	if !s.search {
+		if uint(s.index) >= uint(len(list)) {
+			return nil, false
+		}
+		return list[s.index], true
+	}
+	for _, e := range list {
+		c.charge(priceElement)
+		if m, ok := e.(map[string]any); ok {
+			f, there := m[s.key]
+			if text, ok := f.(string); ok || !there {
+				if ok && text == s.value {
+					return e, true
+				}
+				continue
+			}
+		}
+		if s.matches(jsonform.Decoded(e)) {
+			return e, true
+		}
+	}
+	return nil, false
+}
+
+// matches reports whether an element is one that the step looks for.
+func (s *step) matches(e jsonform.Value) bool {
+	f := e.Field(s.key)
+	return f.Kind() == jsonform.String && f.Text() == s.value
+}
+
+// typed is value from a step on, from a view.
+func (c *call) typed(p *path, from int, v jsonform.Value, units *uint64) (kind int, text string) {
+	for i := from; i < len(p.steps) && v.Kind() != jsonform.Absent; i++ {
+		*units += priceSegment
+		v = c.step(v, &p.steps[i])
 	}
 	switch v.Kind() {
 	case jsonform.Absent:
-		return typeAbsent, "", 0
+		return typeAbsent, ""
 	case jsonform.Null:
-		return typeNull, "", 0
+		return typeNull, ""
 	case jsonform.Bool:
 		c.scratch = strconv.AppendBool(c.scratch[:0], v.Bool())
-		return typeBool, "", c.count(m, len(c.scratch))
+		return typeBool, c.fresh(units)
 	case jsonform.Int:
 		c.scratch = strconv.AppendInt(c.scratch[:0], v.Int(), 10)
-		return typeInt, "", c.count(m, len(c.scratch))
+		return typeInt, c.fresh(units)
 	case jsonform.Double:
 		c.scratch = c.encode(v, c.scratch[:0])
-		return typeFloat, "", c.count(m, len(c.scratch))
+		return typeFloat, c.fresh(units)
 	case jsonform.String:
-		text := v.Text()
-		c.scratch = c.scratch[:0]
-		c.encoded += len(text)
-		c.checkEncoded()
-		return typeString, text, len(text)
+		return typeString, c.given(v.Text())
 	case jsonform.List:
-		return c.subtree(m, path, v, typeArray)
+		return c.subtree(p, v, typeArray, units)
 	}
-	return c.subtree(m, path, v, typeObject)
+	return c.subtree(p, v, typeObject, units)
 }
 
-// segment returns the first segment of a path, and what follows it: nil, or
-// something that begins with a slash. A slash within brackets is no end.
-func segment(path []byte) (name, rest []byte) {
-	if len(path) > 0 && path[0] == '[' {
-		for end, b := range path {
-			if b == ']' && (end+1 == len(path) || path[end+1] == '/') {
-				return path[:end+1], tail(path, end+1)
-			}
-		}
+// step goes into a value by one segment.
+func (c *call) step(v jsonform.Value, s *step) jsonform.Value {
+	switch {
+	case v.Kind() != jsonform.List:
+		return v.Field(s.name)
+	case !s.search:
+		return v.Index(s.index)
 	}
-	if end := bytes.IndexByte(path, '/'); end >= 0 {
-		return path[:end], path[end:]
-	}
-	return path, nil
-}
-
-func tail(path []byte, at int) []byte {
-	if at == len(path) {
-		return nil
-	}
-	return path[at:]
-}
-
-// step goes into a value by one segment: a field, an index, or [key=value], which
-// is the first element of a list that has this text.
-func (c *call) step(m api.Module, v jsonform.Value, name []byte) jsonform.Value {
-	if v.Kind() == jsonform.List {
-		if n := len(name); n > 2 && name[0] == '[' && name[n-1] == ']' {
-			key, want, ok := bytes.Cut(name[1:n-1], []byte("="))
-			if !ok {
-				return jsonform.Value{}
-			}
-			return c.element(m, v, key, want)
-		}
-		return v.Index(index(name))
-	}
-	if bytes.IndexByte(name, '~') >= 0 {
-		name = unescape(name)
-	}
-	// Nothing keeps the name: it is looked up.
-	return v.Field(unsafe.String(unsafe.SliceData(name), len(name)))
-}
-
-// element returns the first element of a list whose field is that text.
-func (c *call) element(m api.Module, list jsonform.Value, key, want []byte) jsonform.Value {
-	field := unsafe.String(unsafe.SliceData(key), len(key))
-	for i := range list.Len() {
-		c.charge(m, priceElement)
-		e := list.Index(i)
-		if f := e.Field(field); f.Kind() == jsonform.String && f.Text() == string(want) {
+	for i := range v.Len() {
+		c.charge(priceElement)
+		if e := v.Index(i); s.matches(e) {
 			return e
 		}
 	}
 	return jsonform.Value{}
 }
 
-// index reads an array index as JSON Pointers have it, -1 if it is none.
-func index(name []byte) int {
-	if len(name) == 0 || len(name) > 9 || name[0] == '0' && len(name) > 1 {
-		return -1
-	}
-	n := 0
-	for _, b := range name {
-		if b < '0' || b > '9' {
-			return -1
-		}
-		n = 10*n + int(b-'0')
-	}
-	return n
-}
-
-// unescape gives ~1 and ~0 their meaning.
-func unescape(name []byte) []byte {
-	out := bytes.ReplaceAll(name, []byte("~1"), []byte("/"))
-	return bytes.ReplaceAll(out, []byte("~0"), []byte("~"))
-}
-
 // subtree encodes a value, or the whole document if there is no path; once for each
 // path and evaluation.
-func (c *call) subtree(m api.Module, path []byte, v jsonform.Value, kind int) (int, string, int) {
-	text, ok := c.subtrees[string(path)]
+func (c *call) subtree(p *path, v jsonform.Value, kind int, units *uint64) (int, string) {
+	text, ok := c.subtrees[string(p.raw)]
 	if !ok {
-		if len(path) == 0 {
+		if p.root == rootAll {
 			text = c.document()
 		} else {
 			text = c.encode(v, nil)
 		}
-		c.count(m, len(text))
+		c.count(len(text), units)
 		if c.subtrees == nil {
 			c.subtrees = map[string][]byte{}
 		}
-		c.subtrees[string(path)] = text
+		c.subtrees[string(p.raw)] = text
 	}
-	return kind, unsafe.String(unsafe.SliceData(text), len(text)), len(text)
+	return kind, asString(text)
 }
 
 // document encodes all that the guest may see.
 func (c *call) document() []byte {
+	object := c.object
+	if c.objectMap != nil {
+		object = jsonform.Decoded(c.objectMap)
+	}
 	out := []byte{'{'}
 	for _, member := range []struct {
 		name  string
+		there bool
 		value jsonform.Value
-	}{{"object", c.object}, {"params", c.params}, {"settings", c.settings}} {
-		if member.value.Kind() == jsonform.Absent {
+	}{
+		{"object", object.Kind() != jsonform.Absent, object},
+		{"params", c.params != nil, jsonform.Decoded(c.params)},
+		{"settings", c.settings != nil, jsonform.Decoded(c.settings)},
+	} {
+		if !member.there {
 			continue
 		}
 		if len(out) > 1 {
@@ -223,12 +225,24 @@ func (c *call) encode(v jsonform.Value, out []byte) []byte {
 	return out
 }
 
-// count pays for what was encoded and returns its length.
-func (c *call) count(m api.Module, n int) int {
+// given counts a text that is there already.
+func (c *call) given(text string) string {
+	c.encoded += len(text)
+	c.checkEncoded()
+	return text
+}
+
+// fresh counts what is in scratch, and returns it.
+func (c *call) fresh(units *uint64) string {
+	c.count(len(c.scratch), units)
+	return asString(c.scratch)
+}
+
+// count counts what was encoded, which costs more than what is there.
+func (c *call) count(n int, units *uint64) {
 	c.encoded += n
 	c.checkEncoded()
-	c.charge(m, uint64(n)*priceEncoded)
-	return n
+	*units += uint64(n) * priceEncoded
 }
 
 func (c *call) checkEncoded() {

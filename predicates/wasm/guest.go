@@ -9,9 +9,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/donewhen/donewhen/predicates/internal/jsonform"
 )
 
 // Use is how a module is used.
@@ -26,7 +23,7 @@ type Use struct {
 type Guest struct {
 	module   *Module
 	limits   Limits
-	settings jsonform.Value
+	settings map[string]any
 
 	// parked is until when the guest isn't asked, in Unix nanoseconds; 0 if it is.
 	parked atomic.Int64
@@ -72,10 +69,7 @@ func (m *Module) Guest(ctx context.Context, use Use) (*Guest, error) {
 	if err := use.Limits.Check(); err != nil {
 		return nil, fmt.Errorf("use the module: %w", err)
 	}
-	g := &Guest{module: m, limits: use.Limits.withDefaults()}
-	if use.Settings != nil {
-		g.settings = m.rt.plans.Object(&unstructured.Unstructured{Object: use.Settings}, nil)
-	}
+	g := &Guest{module: m, limits: use.Limits.withDefaults(), settings: use.Settings}
 	i, err := m.pool.acquire(ctx, g.limits.Timeout)
 	if err != nil {
 		return nil, err
@@ -102,8 +96,7 @@ func (g *Guest) Validate(ctx context.Context, params map[string]any) error {
 		return nil
 	}
 	i.call.begin(ctx, g.limits.Timeout)
-	i.call.setParams(params)
-	i.call.settings = g.settings
+	i.call.params, i.call.settings = params, g.settings
 	i.memory.limit = uint64(g.limits.Memory)
 	accepted, e := i.run(i.validate, exportValidate, g.limits.Fuel)
 	if e == nil && accepted != 1 {
@@ -118,7 +111,7 @@ func (g *Guest) Validate(ctx context.Context, params map[string]any) error {
 
 // said returns the guest's own words.
 func (c *call) said() string {
-	code, message := string(c.code[:c.codeLen]), string(c.message[:c.msgLen])
+	code, message := c.code.String(), c.message.String()
 	switch {
 	case message == "" && code == "":
 		return "it doesn't say why"
@@ -155,12 +148,8 @@ func (g *Guest) Evaluate(ctx context.Context, d *Document, words bool) (Result, 
 func (g *Guest) evaluate(ctx context.Context, i *instance, d *Document, words bool) (Result, *Error) {
 	c := &i.call
 	c.begin(ctx, g.limits.Timeout)
-	rt := g.module.rt
-	if d.Object != nil {
-		c.object = rt.plans.Object(d.Object, d.TypeMeta)
-	}
-	c.setParams(d.Params)
-	c.settings = g.settings
+	c.about(d.Object, d.TypeMeta)
+	c.params, c.settings = d.Params, g.settings
 	i.memory.limit = uint64(g.limits.Memory)
 	n, e := i.run(i.evaluate, exportEvaluate, g.limits.Fuel)
 	if e == nil {
@@ -173,7 +162,7 @@ func (g *Guest) evaluate(ctx context.Context, i *instance, d *Document, words bo
 	switch result.Decision {
 	case Pending, Done, Failed:
 		if words || result.Decision != Pending {
-			result.Code, result.Message = string(c.code[:c.codeLen]), string(c.message[:c.msgLen])
+			result.Code, result.Message = c.code.String(), c.message.String()
 		}
 		return result, nil
 	case cannot:

@@ -10,11 +10,11 @@ import (
 
 // function is a host function: its params and results are i32 but where it says
 // otherwise. Arguments of type i32 come with dirty upper halves: only their lower
-// 32 bits count.
+// 32 bits count. It pays for each call, priceCall at least.
 type function struct {
 	module, name    string
 	params, results []api.ValueType
-	call            func(c *call, m api.Module, stack []uint64)
+	call            func(c *call, stack []uint64)
 }
 
 const (
@@ -25,14 +25,16 @@ const (
 // functions are all that a guest can import.
 var functions = append([]function{
 	{"dw", "get", []api.ValueType{i32, i32, i32, i32}, []api.ValueType{i64}, get},
-	{"dw", "result", []api.ValueType{i32, i32, i32, i32}, nil, func(c *call, m api.Module, stack []uint64) {
-		code := c.view(m, "result", uint32(stack[0]), uint32(stack[1]))
-		message := c.view(m, "result", uint32(stack[2]), uint32(stack[3]))
+	{"dw", "result", []api.ValueType{i32, i32, i32, i32}, nil, func(c *call, stack []uint64) {
+		c.charge(priceCall)
+		code := c.view("result", uint32(stack[0]), uint32(stack[1]))
+		message := c.view("result", uint32(stack[2]), uint32(stack[3]))
 		c.setResult(code, message)
 	}},
-	{"dw", "log", []api.ValueType{i32, i32, i32}, nil, func(c *call, m api.Module, stack []uint64) {
-		text := c.view(m, "log", uint32(stack[1]), uint32(stack[2]))
-		c.charge(m, uint64(min(len(text), maxLog))*priceEncoded)
+	{"dw", "log", []api.ValueType{i32, i32, i32}, nil, func(c *call, stack []uint64) {
+		c.charge(priceCall)
+		text := c.view("log", uint32(stack[1]), uint32(stack[2]))
+		c.charge(uint64(min(len(text), maxLog)) * priceEncoded)
 		c.log(uint32(stack[0]), text)
 	}},
 }, wasi...)
@@ -70,10 +72,12 @@ func (r *Runtime) host(ctx context.Context) error {
 			if f.module != module {
 				continue
 			}
-			b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(ctx context.Context, m api.Module, stack []uint64) {
+			b.NewFunctionBuilder().WithGoFunction(api.GoFunc(func(ctx context.Context, stack []uint64) {
 				c := callOf(ctx)
-				c.enter(m)
-				f.call(c, m, stack)
+				if err := c.late(); err != nil {
+					panic(err)
+				}
+				f.call(c, stack)
 			}), f.params, f.results).Export(f.name)
 		}
 		if _, err := b.Instantiate(ctx); err != nil {

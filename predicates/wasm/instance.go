@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -26,7 +25,10 @@ type instance struct {
 	globals  []api.MutableGlobal
 	call     call
 	stack    [1]uint64
-	used     time.Time // when it became idle
+	// from is what it begins each call with, nil if it is good for one only.
+	from *snapshot
+	// idleSince is the sweep after which it became idle.
+	idleSince uint64
 }
 
 // snapshot is the state that a module's instances have before each call.
@@ -67,7 +69,7 @@ func partsOf(memory []byte) []part {
 // initialization isn't run: it would give the same.
 func (c *code) newInstance(ctx context.Context, mem *memory, from *snapshot) (_ *instance, err error) {
 	i := &instance{code: c, memory: mem}
-	i.call.rt = c.rt
+	i.call.rt, i.call.memory = c.rt, mem
 	i.call.begin(experimental.WithMemoryAllocator(ctx, mem), 0)
 	i.call.starting = true
 	defer func() {
@@ -91,8 +93,8 @@ func (c *code) newInstance(ctx context.Context, mem *memory, from *snapshot) (_ 
 	}
 	i.evaluate = i.module.ExportedFunction(exportEvaluate)
 	i.validate = i.module.ExportedFunction(exportValidate)
-	if from != nil {
-		return i, i.takeOver(from)
+	if i.from = from; from != nil {
+		return i, i.takeOver()
 	}
 	for _, name := range []string{rewrite.StartExport, exportInitialize} {
 		if f := i.module.ExportedFunction(name); f != nil {
@@ -105,15 +107,16 @@ func (c *code) newInstance(ctx context.Context, mem *memory, from *snapshot) (_ 
 	return i, nil
 }
 
-// takeOver puts a snapshot of another instance in force.
-func (i *instance) takeOver(s *snapshot) error {
+// takeOver puts the snapshot of another instance in force.
+func (i *instance) takeOver() error {
+	s := i.from
 	mem := i.module.Memory()
 	if more := uint32(len(s.memory)) - mem.Size(); more > 0 {
 		if _, ok := mem.Grow(more / rewrite.PageSize); !ok {
 			return newError(MemoryLimit, "no room for the %d bytes of memory that the module starts with: %s is reached", len(s.memory), i.memory.denied)
 		}
 	}
-	i.reset(s)
+	i.reset()
 	return nil
 }
 
@@ -129,7 +132,8 @@ func (i *instance) save() *snapshot {
 
 // reset puts the state back, after which the instance knows nothing of any call.
 // It reports whether that can be done: not if the memory has grown.
-func (i *instance) reset(s *snapshot) bool {
+func (i *instance) reset() bool {
+	s := i.from
 	if len(i.memory.buf) != len(s.memory) {
 		return false
 	}

@@ -46,7 +46,8 @@ const (
 	faultsToPark = 5
 	firstPark    = time.Second
 	longestPark  = 5 * time.Minute
-	idleTime     = 5 * time.Minute
+	sweepTime    = time.Minute
+	idleSweeps   = 5 // an instance that was idle for so many is closed
 )
 
 // Limits bound one evaluation. Zero values mean the defaults; without a Timeout

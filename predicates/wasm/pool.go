@@ -2,6 +2,7 @@ package wasm
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,57 +11,92 @@ import (
 
 // pool are the instances of one module.
 type pool struct {
-	code  *code
-	slots chan struct{} // one for each instance in use
+	code *code
 
 	start sync.Mutex // held while the first instance is made
 
-	mu     sync.Mutex
-	ready  bool      // an instance was made: the snapshot is right
-	first  *snapshot // nil for a module that needs a new instance each time
-	idle   []*instance
-	used   time.Time // when an instance was given back last
-	closed bool
-	live   int // idle ones and those in use
+	mu      sync.Mutex
+	free    int             // how many more instances may be in use at once
+	waiting []chan struct{} // who waits for one of them, first come, first served
+	ready   bool            // an instance was made: the snapshot is right
+	first   *snapshot       // nil for a module that needs a new instance each time
+	idle    []*instance
+	used    uint64 // when an instance was given back last, by the runtime's count
+	closed  bool
+	live    int // idle ones and those in use
 }
 
 func (p *pool) init(c *code) {
 	p.code = c
-	p.slots = make(chan struct{}, c.rt.instances)
+	p.free = c.rt.instances
 }
 
 // acquire returns an instance that nobody else uses. It waits for one, and for
 // room in memory, until the context ends or the timeout, if there is one, passes.
 func (p *pool) acquire(ctx context.Context, timeout time.Duration) (*instance, error) {
-	select {
-	case p.slots <- struct{}{}:
-	default:
+	p.mu.Lock()
+	if p.free == 0 {
 		if err := p.waitForSlot(ctx, timeout); err != nil {
 			return nil, err
 		}
+		p.mu.Lock()
+	} else {
+		p.free--
 	}
-	if i := p.takeIdle(); i != nil {
+	if n := len(p.idle); n > 0 {
+		i := p.idle[n-1]
+		p.idle[n-1] = nil
+		p.idle = p.idle[:n-1]
+		p.mu.Unlock()
 		return i, nil
 	}
+	p.mu.Unlock()
 	i, err := p.create(ctx, timeout)
 	if err != nil {
-		<-p.slots
+		p.mu.Lock()
+		p.freeSlot()
+		p.mu.Unlock()
 		return nil, err
 	}
 	return i, nil
 }
 
+// freeSlot lets the next one have an instance. The caller holds mu.
+func (p *pool) freeSlot() {
+	if len(p.waiting) == 0 {
+		p.free++
+		return
+	}
+	close(p.waiting[0])
+	p.waiting[0] = nil
+	p.waiting = p.waiting[1:]
+}
+
+// waitForSlot waits until an instance may be used. The caller holds mu, which is
+// given up.
 func (p *pool) waitForSlot(ctx context.Context, timeout time.Duration) error {
+	slot := make(chan struct{})
+	p.waiting = append(p.waiting, slot)
+	p.mu.Unlock()
 	expired, stop := p.code.rt.timer(timeout)
 	defer stop()
+	var err error
 	select {
-	case p.slots <- struct{}{}:
+	case <-slot:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		err = ctx.Err()
 	case <-expired:
-		return newError(LimitExceeded, "all %d instances of the module were busy for %v", cap(p.slots), timeout)
+		err = newError(LimitExceeded, "all %d instances of the module were busy for %v", p.code.rt.instances, timeout)
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at := slices.Index(p.waiting, slot); at >= 0 {
+		p.waiting = slices.Delete(p.waiting, at, at+1)
+	} else {
+		p.freeSlot() // it came in the same moment
+	}
+	return err
 }
 
 // timer returns a channel that tells when the timeout is over: never, if it is 0.
@@ -70,19 +106,6 @@ func (r *Runtime) timer(timeout time.Duration) (<-chan time.Time, func()) {
 	}
 	t := r.clock.NewTimer(timeout)
 	return t.C(), func() { t.Stop() }
-}
-
-func (p *pool) takeIdle() *instance {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	n := len(p.idle)
-	if n == 0 {
-		return nil
-	}
-	i := p.idle[n-1]
-	p.idle[n-1] = nil
-	p.idle = p.idle[:n-1]
-	return i
 }
 
 // create makes an instance. The first one gives the snapshot.
@@ -107,6 +130,7 @@ func (p *pool) create(ctx context.Context, timeout time.Duration) (*instance, er
 	}
 	if !p.code.meta.Stateful {
 		from = i.save()
+		i.from = from
 	}
 	p.mu.Lock()
 	p.ready, p.first = true, from
@@ -167,26 +191,19 @@ func (r *Runtime) reserveWithin(ctx context.Context, n uint64, timeout time.Dura
 // release takes an instance back, to be used again if it can be made as it was.
 func (p *pool) release(i *instance, reuse bool) {
 	i.call.end()
+	reuse = reuse && i.from != nil && i.reset()
 	p.mu.Lock()
-	reuse = reuse && !p.closed && p.first != nil
-	first := p.first
-	p.mu.Unlock()
-	reuse = reuse && i.reset(first)
-	if reuse {
-		i.used = p.code.rt.clock.Now()
-		p.mu.Lock()
-		if reuse = !p.closed; reuse {
-			p.used = i.used
-			p.idle = append(p.idle, i)
-		}
-		p.mu.Unlock()
+	if reuse = reuse && !p.closed; reuse {
+		i.idleSince = p.code.rt.sweeps.Load()
+		p.used = p.code.rt.uses.Add(1)
+		p.idle = append(p.idle, i)
 	}
+	p.freeSlot()
+	p.mu.Unlock()
 	if reuse {
-		<-p.slots
 		p.code.rt.idle()
 		return
 	}
-	<-p.slots
 	p.discard(i)
 }
 
@@ -226,8 +243,9 @@ func (p *pool) close() {
 	}
 }
 
-// idleSince returns when an instance was given back last; false if none is idle.
-func (p *pool) idleSince() (time.Time, bool) {
+// lastUse returns when an instance was given back last, by the runtime's count; false
+// if none is idle.
+func (p *pool) lastUse() (uint64, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.used, len(p.idle) > 0
@@ -247,12 +265,12 @@ func (p *pool) closeOldest() bool {
 	return true
 }
 
-// closeBefore closes the instances that have been idle since then, and reports
-// whether others are.
-func (p *pool) closeBefore(then time.Time) (left bool) {
+// closeBefore closes the instances that have been idle since before that sweep, and
+// reports whether others are.
+func (p *pool) closeBefore(sweep uint64) (left bool) {
 	for {
 		p.mu.Lock()
-		if len(p.idle) == 0 || p.idle[0].used.After(then) {
+		if len(p.idle) == 0 || p.idle[0].idleSince >= sweep {
 			left = len(p.idle) > 0
 			p.mu.Unlock()
 			return left

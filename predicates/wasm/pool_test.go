@@ -319,3 +319,60 @@ func TestK59_ManyModules(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestNoInstanceIsLost: who gives up waiting for an instance takes none along, also
+// if one comes in the same moment, and those that wait are served in their order.
+func TestNoInstanceIsLost(t *testing.T) {
+	rt := newRuntime(t, WithInstances(1))
+	g := guest(t, rt, "attached", Use{})
+	p := &g.module.pool
+	waiters := func() int {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.waiting)
+	}
+	for round := range 200 {
+		held, err := p.acquire(context.Background(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		gaveUp, served := make(chan error, 1), make(chan *instance, 1)
+		go func() {
+			i, err := p.acquire(ctx, 0)
+			if err == nil {
+				p.release(i, true)
+			}
+			gaveUp <- err
+		}()
+		waitFor(t, "the first to wait", func() bool { return waiters() == 1 })
+		go func() {
+			i, err := p.acquire(context.Background(), time.Minute)
+			if err != nil {
+				t.Error(err)
+			}
+			served <- i
+		}()
+		waitFor(t, "the second to wait", func() bool { return waiters() == 2 })
+		if round%2 == 0 {
+			cancel()
+			p.release(held, true)
+		} else {
+			p.release(held, true)
+			cancel()
+		}
+		if err := <-gaveUp; err != nil && err != context.Canceled {
+			t.Errorf("who gave up: %v", err)
+		}
+		p.release(<-served, true)
+	}
+	if _, err := p.acquire(context.Background(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.acquire(context.Background(), time.Nanosecond); ReasonOf(err) != LimitExceeded {
+		t.Errorf("with the only instance in use: %v", err)
+	}
+	if p.live != 1 || p.free != 0 || waiters() != 0 {
+		t.Errorf("%d instances live, %d are free, %d wait; want 1, 0, 0", p.live, p.free, waiters())
+	}
+}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/tetratelabs/wazero"
 	"k8s.io/utils/clock"
@@ -58,6 +58,10 @@ type Runtime struct {
 	modules map[string]*code // by digest
 	sweep   clock.Timer      // nil while no instance is idle
 	closed  bool
+
+	sweeping atomic.Bool   // sweep isn't nil
+	sweeps   atomic.Uint64 // how many there were
+	uses     atomic.Uint64 // how often an instance was given back
 }
 
 // New returns a runtime. The error is that of an option's value, or of the cache
@@ -102,7 +106,7 @@ func (r *Runtime) Close() error {
 	r.closed = true
 	if r.sweep != nil {
 		r.sweep.Stop()
-		r.sweep = nil
+		r.setSweep(nil)
 	}
 	r.modules = map[string]*code{}
 	r.mu.Unlock()
@@ -135,9 +139,9 @@ func (r *Runtime) reserve(n uint64) bool {
 func (r *Runtime) closeIdle() bool {
 	r.mu.Lock()
 	var oldest *code
-	var since time.Time
+	var since uint64
 	for _, c := range r.modules {
-		if used, ok := c.pool.idleSince(); ok && (oldest == nil || used.Before(since)) {
+		if used, ok := c.pool.lastUse(); ok && (oldest == nil || used < since) {
 			oldest, since = c, used
 		}
 	}
@@ -147,26 +151,43 @@ func (r *Runtime) closeIdle() bool {
 
 // idle has the instances that stay idle closed.
 func (r *Runtime) idle() {
+	if r.sweeping.Load() {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.sweep == nil && !r.closed {
 		// In a goroutine: a clock may hold a lock while it tells.
-		r.sweep = r.clock.AfterFunc(idleTime, func() { go r.closeLongIdle() })
+		r.setSweep(r.clock.AfterFunc(sweepTime, func() { go r.closeLongIdle() }))
 	}
 }
 
-// closeLongIdle closes the instances that have been idle for long enough.
+// setSweep notes the timer. The caller holds mu.
+func (r *Runtime) setSweep(t clock.Timer) {
+	r.sweep = t
+	r.sweeping.Store(t != nil)
+}
+
+// closeLongIdle closes the instances that have been idle for long enough. Time is
+// counted in sweeps: to ask the clock after each call costs more than the call's
+// other bookkeeping.
 func (r *Runtime) closeLongIdle() {
+	sweep := r.sweeps.Add(1)
 	r.mu.Lock()
-	r.sweep = nil
+	r.setSweep(nil)
 	var pools []*pool
 	for _, c := range r.modules {
 		pools = append(pools, &c.pool)
 	}
 	r.mu.Unlock()
-	left, before := false, r.clock.Now().Add(-idleTime)
+	left := false
 	for _, p := range pools {
-		left = p.closeBefore(before) || left
+		if sweep > idleSweeps {
+			left = p.closeBefore(sweep-idleSweeps) || left
+		} else {
+			_, some := p.lastUse()
+			left = some || left
+		}
 	}
 	if left {
 		r.idle()

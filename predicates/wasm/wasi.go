@@ -27,18 +27,18 @@ var wasi = func() []function {
 		{name: "environ_get", params: []api.ValueType{i32, i32}, call: wasiNothing},
 		{name: "environ_sizes_get", params: []api.ValueType{i32, i32}, call: wasiZeroSizes},
 		{name: "sched_yield", call: wasiNothing},
-		{name: "clock_time_get", params: []api.ValueType{i32, i64, i32}, call: func(c *call, m api.Module, stack []uint64) {
-			binary.LittleEndian.PutUint64(c.view(m, "clock_time_get", uint32(stack[2]), 8), wasiTime)
+		{name: "clock_time_get", params: []api.ValueType{i32, i64, i32}, call: func(c *call, stack []uint64) {
+			binary.LittleEndian.PutUint64(c.view("clock_time_get", uint32(stack[2]), 8), wasiTime)
 			stack[0] = wasiOK
 		}},
 		{name: "random_get", params: []api.ValueType{i32, i32}, call: wasiRandom},
 		{name: "fd_write", params: []api.ValueType{i32, i32, i32, i32}, call: wasiWrite},
 		// Go sleeps for a moment before it writes why it panics.
-		{name: "poll_oneoff", params: []api.ValueType{i32, i32, i32, i32}, call: func(c *call, m api.Module, stack []uint64) {
-			binary.LittleEndian.PutUint32(c.view(m, "poll_oneoff", uint32(stack[3]), 4), 0)
+		{name: "poll_oneoff", params: []api.ValueType{i32, i32, i32, i32}, call: func(c *call, stack []uint64) {
+			binary.LittleEndian.PutUint32(c.view("poll_oneoff", uint32(stack[3]), 4), 0)
 			stack[0] = wasiOK
 		}},
-		{name: "proc_exit", params: []api.ValueType{i32}, call: func(c *call, _ api.Module, stack []uint64) {
+		{name: "proc_exit", params: []api.ValueType{i32}, call: func(c *call, stack []uint64) {
 			panic(newError(GuestExit, "the module ended its program with code %d", uint32(stack[0])))
 		}},
 	}
@@ -53,6 +53,11 @@ var wasi = func() []function {
 		list = append(list, function{name: f.name, params: params, call: wasiNoFile})
 	}
 	for i := range list {
+		do := list[i].call
+		list[i].call = func(c *call, stack []uint64) {
+			c.charge(priceCall)
+			do(c, stack)
+		}
 		list[i].module = "wasi_snapshot_preview1"
 		if list[i].name != "proc_exit" {
 			list[i].results = []api.ValueType{i32}
@@ -61,23 +66,23 @@ var wasi = func() []function {
 	return list
 }()
 
-func wasiNothing(_ *call, _ api.Module, stack []uint64) { stack[0] = wasiOK }
+func wasiNothing(_ *call, stack []uint64) { stack[0] = wasiOK }
 
-func wasiNoFile(_ *call, _ api.Module, stack []uint64) { stack[0] = wasiBadFD }
+func wasiNoFile(_ *call, stack []uint64) { stack[0] = wasiBadFD }
 
 // wasiZeroSizes says that there are no arguments, in no bytes.
-func wasiZeroSizes(c *call, m api.Module, stack []uint64) {
+func wasiZeroSizes(c *call, stack []uint64) {
 	for _, ptr := range stack[:2] {
-		binary.LittleEndian.PutUint32(c.view(m, "sizes_get", uint32(ptr), 4), 0)
+		binary.LittleEndian.PutUint32(c.view("sizes_get", uint32(ptr), 4), 0)
 	}
 	stack[0] = wasiOK
 }
 
 // wasiRandom fills a buffer with the numbers of a generator that begins anew with
 // each call.
-func wasiRandom(c *call, m api.Module, stack []uint64) {
-	buf := c.view(m, "random_get", uint32(stack[0]), uint32(stack[1]))
-	c.charge(m, uint64(len(buf)))
+func wasiRandom(c *call, stack []uint64) {
+	buf := c.view("random_get", uint32(stack[0]), uint32(stack[1]))
+	c.charge(uint64(len(buf)))
 	for i := range buf {
 		// The multiplier and increment of Knuth's MMIX.
 		c.random = c.random*6364136223846793005 + 1442695040888963407
@@ -88,7 +93,7 @@ func wasiRandom(c *call, m api.Module, stack []uint64) {
 
 // wasiWrite keeps what is written to standard output and error, as far as there is
 // room.
-func wasiWrite(c *call, m api.Module, stack []uint64) {
+func wasiWrite(c *call, stack []uint64) {
 	fd, vectors, n, written := uint32(stack[0]), uint32(stack[1]), uint32(stack[2]), uint32(stack[3])
 	if fd != 1 && fd != 2 {
 		stack[0] = wasiBadFD
@@ -99,14 +104,14 @@ func wasiWrite(c *call, m api.Module, stack []uint64) {
 		panic(newError(BadPointer, "fd_write: %d parts, at most 1024 are allowed", n))
 	}
 	total := uint32(0)
-	list := c.view(m, "fd_write", vectors, n*size)
+	list := c.view("fd_write", vectors, n*size)
 	for ; len(list) > 0; list = list[size:] {
-		part := c.view(m, "fd_write", binary.LittleEndian.Uint32(list), binary.LittleEndian.Uint32(list[4:]))
+		part := c.view("fd_write", binary.LittleEndian.Uint32(list), binary.LittleEndian.Uint32(list[4:]))
 		room := min(len(part), maxStderr-len(c.stderr))
-		c.charge(m, uint64(room))
+		c.charge(uint64(room))
 		c.stderr = append(c.stderr, part[:room]...)
 		total += uint32(len(part))
 	}
-	binary.LittleEndian.PutUint32(c.view(m, "fd_write", written, 4), total)
+	binary.LittleEndian.PutUint32(c.view("fd_write", written, 4), total)
 	stack[0] = wasiOK
 }

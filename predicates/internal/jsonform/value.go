@@ -77,6 +77,11 @@ func (p *Plans) Object(object metav1.Object, meta *metav1.TypeMeta) Value {
 	return v
 }
 
+// Decoded returns a view of what encoding/json has decoded: nil, bool, int64, float64,
+// string, []any or map[string]any, and what is in them. Anything else is viewed as Of
+// does it, but slowly.
+func Decoded(v any) Value { return plain(v) }
+
 // Kind returns what the value is.
 func (v Value) Kind() Kind { return v.kind }
 
