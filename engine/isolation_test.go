@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -62,10 +63,20 @@ func (x *isolation) next() string {
 	return strconv.Itoa(x.version)
 }
 
+// awaitLane returns once the bad predicate has a lane of its own, or has none.
+func (x *isolation) awaitLane(own bool) {
+	x.tb.Helper()
+	for deadline := time.Now().Add(time.Minute); (len(x.engine.Lanes()) > 0) != own; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			x.tb.Fatalf("has the bad predicate a lane of its own? want %t", own)
+		}
+	}
+}
+
 // window returns how long after their deliveries 1,000 waits returned. The bad
 // predicate's objects change too, all of them at the beginning and then one with
 // every other event; in a bad window it turns bad then, and known says that the
-// waits end once the engine has had time to notice.
+// waits end once the engine has noticed.
 func (x *isolation) window(bad, known bool) []time.Duration {
 	delivered, took := make([]time.Time, otherObjects), make([]time.Duration, otherObjects)
 	var all sync.WaitGroup
@@ -87,7 +98,7 @@ func (x *isolation) window(bad, known bool) []time.Duration {
 		x.informer.handler.OnAdd(pod(fmt.Sprint("bad", n), "u", x.next(), "Other"), false)
 	}
 	if known {
-		time.Sleep(3 * badFor)
+		x.awaitLane(bad)
 	}
 	tick := time.NewTicker(time.Second / 2000)
 	for n := range otherObjects {

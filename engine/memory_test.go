@@ -2,14 +2,11 @@ package engine_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"runtime"
 	"strconv"
 	"testing"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/donewhen/donewhen/engine"
@@ -125,56 +122,4 @@ func BenchmarkCrowdMemory(b *testing.B) {
 			b.ReportMetric(left, "B/closed")
 		})
 	}
-}
-
-// BenchmarkCrowdEvent is the cost of an event up to its judgement, for few and for
-// a great many pending waits, in windows one after the other.
-func BenchmarkCrowdEvent(b *testing.B) {
-	const window = 20_000
-	many := crowdSize(b)
-	for _, order := range []string{"shuffled", "in turn"} {
-		crowds := []*crowd{newCrowd(b, 1000, true, func() {}), newCrowd(b, many, true, func() {})}
-		b.Run(fmt.Sprintf("judged/%s/many=%d", order, many), func(b *testing.B) {
-			var spent [2]time.Duration
-			version := 100
-			for range b.N {
-				for n, c := range crowds {
-					objects := c.changes(window, &version, order == "shuffled")
-					runtime.GC()
-					start := cpuTime()
-					for i, object := range objects {
-						c.handler.OnUpdate(object, object)
-						if i%64 == 63 {
-							must(b, c.engine.Settle(b.Context()))
-						}
-					}
-					must(b, c.engine.Settle(b.Context()))
-					spent[n] += cpuTime() - start
-				}
-			}
-			few, most := float64(spent[0])/float64(b.N)/window, float64(spent[1])/float64(b.N)/window
-			b.ReportMetric(few, "few-cpu-ns/event")
-			b.ReportMetric(most, "many-cpu-ns/event")
-			b.ReportMetric(most/few, "ratio")
-		})
-		for _, c := range crowds {
-			c.close()
-		}
-	}
-}
-
-// changes returns that many new versions of the crowd's objects: of some that are
-// picked at random, or of one after the other in the order of their registration.
-func (c *crowd) changes(n int, version *int, shuffled bool) []*corev1.Pod {
-	random := rand.New(rand.NewPCG(uint64(*version), 1))
-	objects := make([]*corev1.Pod, n)
-	for i := range objects {
-		*version++
-		at := *version % len(c.names)
-		if shuffled {
-			at = random.IntN(len(c.names))
-		}
-		objects[i] = pod(c.names[at], "u1", strconv.Itoa(*version), "Other")
-	}
-	return objects
 }
