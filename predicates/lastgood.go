@@ -23,12 +23,12 @@ func WithLastGood(keep LastGood) StoreOption {
 }
 
 // recall makes the set that the run before had saved; nil if there is none.
-func (s *Store) recall() (*Set, error) {
+func (s *Store) recall(defaults Source) (*Set, error) {
 	saved, err := s.lastGood.Load()
 	if err != nil || len(saved) == 0 {
 		return nil, err
 	}
-	set, _, err := s.load(append(s.sources[:1:1], saved...), s.set.Load().compiled)
+	set, _, err := s.load(append([]Source{defaults}, saved...), s.set.Load().compiled)
 	if err != nil {
 		return nil, fmt.Errorf("the last good predicates of the run before can't be used any more: %w", err)
 	}
@@ -36,11 +36,10 @@ func (s *Store) recall() (*Set, error) {
 }
 
 // save keeps what is in force, if that isn't kept already.
-func (s *Store) save() error {
+func (s *Store) save(config []Source) error {
 	if s.lastGood == nil {
 		return nil
 	}
-	config := s.sources[1:]
 	d := digestOf(config)
 	if d == s.saved {
 		return nil

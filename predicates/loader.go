@@ -95,7 +95,7 @@ func (l *Loader) Load(sources ...Source) (*Set, error) { return l.load(sources, 
 func (l *Loader) NewStore(defaults Source, opts ...StoreOption) (*Store, error) {
 	s := &Store{
 		loader: l, observe: func(Report) {},
-		sources: []Source{defaults}, digests: map[string]string{defaults.Name: defaults.digest()},
+		sources: []Source{defaults}, digests: map[string]string{defaults.Name: defaults.digest()}, changed: map[string]bool{},
 	}
 	for _, opt := range opts {
 		opt(s)

@@ -13,8 +13,8 @@ import (
 
 // Report says what an update of a Store did.
 type Report struct {
-	// Source is the name of the source that changed; of several, with commas
-	// between them.
+	// Source is the name of the source that changed; of several, in their order with
+	// commas between them.
 	Source string
 	// Set is the set in force now.
 	Set *Set
@@ -38,7 +38,8 @@ type Report struct {
 
 // Gate looks at a set before it comes into force, with the sources that it was
 // made of, the defaults first. What it returns keeps the set out, unless it is all
-// warnings. It must be safe for concurrent use and come to an end.
+// warnings. It must be safe for concurrent use and come to an end: until then no
+// other set is loaded, though the one in force can be read.
 type Gate func(set *Set, sources []Source) []Problem
 
 // WithGate has no set come into force that the gate refuses, the defaults
@@ -81,13 +82,20 @@ type Store struct {
 	loader  *Loader
 
 	lastGood LastGood // nil: none
-	saved    string   // digest of what it has; mu
-	started  bool     // a first update has been loaded, or recalled; mu
 
-	mu      sync.Mutex // held while a change is loaded and reported
+	// loading is held while sources are loaded, judged by the gate and reported, and
+	// comes before mu. Changes are taken in meanwhile, and wait for one more load.
+	loading sync.Mutex
+	saved   string // digest of what lastGood has
+	started bool   // a first update has been loaded, or recalled
+	loaded  int    // the edition that err is about
+	err     error  // of the last load
+
+	mu      sync.Mutex // held for moments only
 	sources []Source   // as they are now, the defaults first
 	digests map[string]string
-	err     error // of the last load
+	edition int             // counts changes of sources
+	changed map[string]bool // names of sources that have changed since the last load began
 }
 
 // NewStore is the short form of a Loader's NewStore, without options of loading.
@@ -114,63 +122,86 @@ func (s *Store) Update(sources ...Source) error {
 			return errors.New("update predicates: the source has no name")
 		}
 	}
+	return s.settle(s.takeIn(sources))
+}
+
+// takeIn changes the sources and returns their edition then.
+func (s *Store) takeIn(sources []Source) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var changed []string
 	for _, source := range sources {
 		d := source.digest()
 		if old, ok := s.digests[source.Name]; ok && old == d {
 			continue
 		}
-		changed = append(changed, source.Name)
 		s.digests[source.Name] = d
 		if i := s.index(source.Name); i >= 0 {
 			s.sources[i] = source
 		} else {
 			s.sources = append(s.sources, source)
 		}
+		s.edition++
+		s.changed[source.Name] = true
 	}
-	if len(changed) == 0 {
-		return s.err
-	}
-	return s.reload(strings.Join(changed, ", "))
+	return s.edition
 }
 
 // Remove takes a source's documents away; its place among the others is kept. The
 // error is as for Update: what is left may need what was removed.
 func (s *Store) Remove(name string) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := s.index(name)
+	i, edition := s.index(name), s.edition
+	empty := i > 0 && len(s.sources[i].Files) == 0
+	s.mu.Unlock()
 	switch {
 	case i < 0:
 		return fmt.Errorf("remove predicates: there is no source %q", name)
 	case i == 0:
 		return fmt.Errorf("remove predicates: %q are the defaults, update them instead", name)
-	case len(s.sources[i].Files) == 0:
-		return s.err
+	case empty:
+		return s.settle(edition)
 	}
-	s.sources[i] = Source{Name: name}
-	s.digests[name] = s.sources[i].digest()
-	return s.reload(name)
+	return s.settle(s.takeIn([]Source{{Name: name}}))
 }
 
 func (s *Store) index(name string) int {
 	return slices.IndexFunc(s.sources, func(src Source) bool { return src.Name == name })
 }
 
+// settle returns what is wrong with the sources of that edition or a later one. It
+// loads them, unless somebody else has meanwhile.
+func (s *Store) settle(edition int) error {
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	if s.loaded >= edition {
+		return s.err
+	}
+	s.mu.Lock()
+	sources := slices.Clone(s.sources)
+	var changed []string
+	for _, source := range sources {
+		if s.changed[source.Name] {
+			changed = append(changed, source.Name)
+		}
+	}
+	s.loaded = s.edition
+	clear(s.changed)
+	s.mu.Unlock()
+	return s.reload(sources, strings.Join(changed, ", "))
+}
+
 // reload loads all sources and puts the set in force if nothing is wrong.
-func (s *Store) reload(changed string) error {
+func (s *Store) reload(sources []Source, changed string) error {
 	before := s.set.Load()
-	set, warnings, err := s.load(s.sources, before.compiled)
-	report := Report{Source: changed, Warnings: warnings, Err: err, Sources: digestOf(s.sources[1:])}
+	set, warnings, err := s.load(sources, before.compiled)
+	report := Report{Source: changed, Warnings: warnings, Err: err, Sources: digestOf(sources[1:])}
 	switch s.err = err; {
 	case err == nil:
 		s.set.Store(set)
-		report.LastGoodErr = s.save()
+		report.LastGoodErr = s.save(sources[1:])
 	case !s.started && s.lastGood != nil:
 		var recalled *Set
-		if recalled, report.LastGoodErr = s.recall(); recalled != nil {
+		if recalled, report.LastGoodErr = s.recall(sources[0]); recalled != nil {
 			s.set.Store(recalled)
 			report.Recalled = true
 		}

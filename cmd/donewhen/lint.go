@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -41,8 +40,8 @@ say, donewhen test shows.
 
 With --gate it also does what donewhen-driver does before predicates come into
 force: what is bound to an operation must keep the operation's contract, and the
-suites in the files must pass. Exit code 0 then means that the driver would take
-the documents.
+suites in the files must pass. It says what was judged, and warns if that is
+nothing. Exit code 0 then means that the driver would take the documents.
 
 Exit codes: 0 no errors · 2 errors, or something couldn't be read; with --strict,
 warnings too.`,
@@ -73,7 +72,8 @@ warnings too.`,
 type linted struct {
 	errors, warnings     []predicates.Problem
 	predicates, bindings int
-	files                map[string]int // their order
+	files                map[string]int    // their order
+	gate                 *suite.GateReport // nil: none was run
 }
 
 func runLint(ctx context.Context, s streams, options lintOptions, paths []string) error {
@@ -142,11 +142,6 @@ func lint(ctx context.Context, source predicates.Source, options lintOptions, lo
 		return nil, err
 	default:
 		report.warnings = set.Warnings()
-		if options.gate {
-			if err := report.runGate(ctx, set, sources); err != nil {
-				return nil, err
-			}
-		}
 		for _, p := range set.Predicates() {
 			if origin, _ := set.Origin(p.ID().Name); origin.Source == source.Name {
 				report.predicates++
@@ -155,6 +150,11 @@ func lint(ctx context.Context, source predicates.Source, options lintOptions, lo
 		for _, b := range set.Bindings() {
 			if origin, _ := set.BindingOrigin(b); origin.Source == source.Name {
 				report.bindings++
+			}
+		}
+		if options.gate {
+			if err := report.runGate(ctx, set, sources); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -170,22 +170,6 @@ func lint(ctx context.Context, source predicates.Source, options lintOptions, lo
 
 // lintOperations is for those who write another program's predicates.
 const lintOperations = "donewhen lint knows donewhen-driver's operations only"
-
-// runGate adds what the gate says of the set.
-func (l *linted) runGate(ctx context.Context, set *predicates.Set, sources []predicates.Source) error {
-	gate, err := suite.NewGateOf(provisioner.Operations(), provisioner.Contracts(), suite.WithObjects(os.ReadFile))
-	if err != nil {
-		return err
-	}
-	for _, problem := range gate.Check(ctx, set, sources) {
-		if problem.Warning {
-			l.warnings = append(l.warnings, problem)
-		} else {
-			l.errors = append(l.errors, problem)
-		}
-	}
-	return nil
-}
 
 // all returns errors and warnings in the order of the text.
 func (l *linted) all() []predicates.Problem {
@@ -213,6 +197,9 @@ func (l *linted) writeText(w io.Writer) error {
 		b.WriteString(problem.String() + "\n")
 	}
 	if len(l.errors) == 0 {
+		if l.gate != nil {
+			b.WriteString(judgedText(l.gate))
+		}
 		fmt.Fprintf(&b, "%s and %s can be loaded: %s\n", number(l.predicates, "predicate"), number(l.bindings, "binding"), l.count())
 	}
 	_, err := io.WriteString(w, b.String())
@@ -224,6 +211,7 @@ type lintReport struct {
 	Errors   int           `json:"errors"`
 	Warnings int           `json:"warnings"`
 	Problems []lintProblem `json:"problems"`
+	Gate     *lintGate     `json:"gate,omitempty"` // with --gate, if the documents can be loaded
 }
 
 type lintProblem struct {
@@ -249,6 +237,9 @@ func (l *linted) writeJSON(w io.Writer) error {
 			Severity: severity, Source: p.Source, File: p.File, Line: p.Line, Column: p.Column,
 			Document: p.Document, Message: p.Message, Hint: p.Hint, Excerpt: p.Excerpt,
 		})
+	}
+	if l.gate != nil {
+		report.Gate = judgedJSON(l.gate)
 	}
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")

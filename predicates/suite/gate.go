@@ -2,11 +2,11 @@ package suite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/donewhen/donewhen/engine"
 	"github.com/donewhen/donewhen/predicates"
@@ -19,6 +19,8 @@ type Gate struct {
 	runner    *Runner
 	contracts []*Contract
 	beside    ReadFile // nil: none
+	perCase   time.Duration
+	inAll     time.Duration
 }
 
 // GateOption changes how a Gate works.
@@ -29,6 +31,20 @@ type GateOption func(*Gate)
 // as it stands doesn't come with it.
 func WithObjects(read ReadFile) GateOption {
 	return func(g *Gate) { g.beside = read }
+}
+
+// Bounds of one look of a Gate: see WithTimes.
+const (
+	DefaultCaseTime = 5 * time.Second
+	DefaultGateTime = 30 * time.Second
+)
+
+// WithTimes bounds the judging of one case, of a contract or a suite, and a look
+// at a set in all. What isn't judged by then refuses the set. A judge that doesn't
+// come back is left behind with its goroutine. The defaults are DefaultCaseTime and
+// DefaultGateTime: a thousand times what judging takes.
+func WithTimes(perCase, inAll time.Duration) GateOption {
+	return func(g *Gate) { g.perCase, g.inAll = perCase, inAll }
 }
 
 // maxRefused is how many violated rows of one contract are reported: a predicate
@@ -52,7 +68,7 @@ func NewGate(operations []engine.Operation, contracts []*Contract, opts ...GateO
 			}
 		}
 	}
-	g := &Gate{runner: NewRunner(operations), contracts: contracts}
+	g := &Gate{runner: NewRunner(operations), contracts: contracts, perCase: DefaultCaseTime, inAll: DefaultGateTime}
 	for _, opt := range opts {
 		opt(g)
 	}
@@ -68,181 +84,77 @@ func NewGateOf(operations []engine.Operation, contracts fs.FS, opts ...GateOptio
 	return NewGate(operations, parsed, opts...)
 }
 
+// GateReport is what a look at a set has shown.
+type GateReport struct {
+	// Problems keep the set from coming into force, unless they are warnings.
+	Problems []predicates.Problem
+	// Judged is what was judged by contracts, in the order of the contracts.
+	Judged []Judged
+	// Checks is how many checks of the suites that come with the config have run.
+	Checks int
+}
+
+// Judged is what was judged by the contracts of one operation.
+type Judged struct {
+	Operation string
+	Predicate engine.PredicateID
+	// Cases is how many cases were judged.
+	Cases int
+	// Configured: the binding or its predicate comes with a config, and isn't the
+	// program's own.
+	Configured bool
+}
+
 // Check returns what keeps the set from coming into force, and warnings about what
-// doesn't. The sources are those that the set was made of. It is what a
-// predicates.Gate is to do; the judging ends with ctx, which refuses the set.
+// doesn't: the problems of Look. It is what a predicates.Gate is to do.
 func (g *Gate) Check(ctx context.Context, set *predicates.Set, sources []predicates.Source) []predicates.Problem {
-	var problems []predicates.Problem
-	places := &places{set: set, sources: sources}
-	for _, contract := range g.contracts {
-		binding, err := set.Binding(contract.Operation)
-		if err != nil {
-			continue // nothing is bound: nothing can lie
-		}
-		problems = append(problems, g.keep(ctx, contract, binding, places)...)
-	}
-	problems = append(problems, g.suites(ctx, set, sources)...)
-	if err := ctx.Err(); err != nil {
-		problems = append(problems, predicates.Problem{Message: fmt.Sprintf("the gate was interrupted: %v", err)})
-	}
-	return problems
+	return g.Look(ctx, set, sources).Problems
 }
 
-// keep judges every row of a contract through the binding.
-func (g *Gate) keep(ctx context.Context, contract *Contract, binding *engine.Binding, places *places) []predicates.Problem {
-	var refused []predicates.Problem
-	var unusual []deviation
-	id := binding.Predicate.ID()
-	for i := range contract.rows {
-		row := &contract.rows[i]
-		t, failed := g.runner.prepareRow(contract, binding, row)
-		if failed != nil {
-			refused = append(refused, places.problem(binding, "", fmt.Sprintf("contract case %q can't be judged: %s", row.name, failed.message), failed.hint))
-			continue
-		}
-		judgement := t.judge.Judge(ctx, t.observation)
-		verdict, why := row.is.violation(judgement, binding.Timeout)
-		if why == "" && row.beside {
-			continue
-		}
-		// The engine ends waits by Judge, and people read Describe: neither may lie.
-		judgement = t.judge.Describe(ctx, t.observation)
-		if described, whyNot := row.is.violation(judgement, binding.Timeout); whyNot != "" {
-			verdict, why = described, whyNot // with its texts
-		}
-		if why != "" {
-			refused = append(refused, places.problem(binding, verdict.Rule, violated(contract, row, id, verdict, why), row.because))
-			continue
-		}
-		if row.usually == nil {
-			continue
-		}
-		usual, hold := firstEnd(judgement)
-		if row.usually.differences(usual, hold) != nil {
-			unusual = append(unusual, deviation{row, usual})
-		}
+// Look judges what the set binds, and runs the suites among the sources that the
+// set was made of. It comes back within the gate's times, or when ctx ends, which
+// refuses the set.
+func (g *Gate) Look(ctx context.Context, set *predicates.Set, sources []predicates.Source) *GateReport {
+	ctx, cancel := context.WithTimeoutCause(ctx, g.inAll, errLate)
+	defer cancel()
+	look := &look{Gate: g, set: set, places: &places{set: set, sources: sources}, report: &GateReport{}}
+	err := look.contracts(ctx)
+	if err == nil {
+		err = look.suites(ctx, sources)
 	}
-	if n := len(refused) - maxRefused; n > 0 {
-		more := refused[maxRefused]
-		more.Message, more.Hint = fmt.Sprintf("%d more cases of contract %s are violated", n, contract.Name), ""
-		refused = append(refused[:maxRefused], more)
+	if err != nil {
+		look.add(look.unjudged(err))
 	}
-	if len(unusual) > 0 {
-		warning := places.problem(binding, "", warningOf(contract, id, unusual), unusual[0].row.because)
-		warning.Warning = true
-		refused = append(refused, warning)
-	}
-	return refused
+	return look.report
 }
 
-// prepareRow makes what a row judges.
-func (r *Runner) prepareRow(c *Contract, binding *engine.Binding, row *contractRow) (*trial, *prepareError) {
-	return r.prepare(boundTo{binding}, &Suite{Name: c.Name, File: c.File, doc: c.doc}, &row.check)
+// look is one look of a gate at a set.
+type look struct {
+	*Gate
+	set    *predicates.Set
+	places *places
+	report *GateReport
+	// at is what is being judged: what didn't come to an end, if there is an error.
+	at predicates.Problem
 }
 
-// boundTo is a set of one binding.
-type boundTo struct{ binding *engine.Binding }
-
-func (b boundTo) Binding(string) (*engine.Binding, error) { return b.binding, nil }
-func (b boundTo) Bindings() []*engine.Binding             { return []*engine.Binding{b.binding} }
-func (b boundTo) Digest() string                          { return "" }
-func (b boundTo) Predicate(string) (engine.Predicate, error) {
-	return b.binding.Predicate, nil
+func (l *look) add(problems ...predicates.Problem) {
+	l.report.Problems = append(l.report.Problems, problems...)
 }
 
-// violated says which row a predicate breaks, and how.
-func violated(contract *Contract, row *contractRow, id engine.PredicateID, v engine.Verdict, why string) string {
-	return fmt.Sprintf("the contract of %s forbids it: in case %q (%s) predicate %s says %s: %s",
-		contract.Operation, contract.Name+"/"+row.name, row.is, id, verdictText(v), why)
-}
-
-// verdictText returns a verdict in words, with the rule that gave it and why.
-func verdictText(v engine.Verdict) string {
-	var b strings.Builder
-	b.WriteString(v.Decision.String())
-	if v.Decision == engine.Failed {
-		b.WriteString(" with code " + v.Code.String())
+// unjudged is the problem that not everything could be judged.
+func (l *look) unjudged(err error) predicates.Problem {
+	p := l.at
+	switch broke, panicked := errors.AsType[*panicError](err); {
+	case panicked:
+		p.Message = fmt.Sprintf("the gate couldn't judge %s: %v", p.Message, broke)
+		p.Hint = "this is a mistake of the program or of the predicate's back end, please report it"
+	case !errors.Is(err, errLate):
+		p.Message = fmt.Sprintf("the gate was interrupted at %s: %v", p.Message, err)
+		p.Hint = ""
+	default:
+		p.Message = fmt.Sprintf("the gate ran out of time at %s: a case may take %v, all of them %v", p.Message, l.perCase, l.inAll)
+		p.Hint = "what isn't judged doesn't come into force; make the predicate or the suite quicker"
 	}
-	if v.Rule != "" {
-		b.WriteString(" by " + v.Rule)
-	}
-	detail := v.Reason
-	if v.Message != "" {
-		detail = strings.TrimPrefix(detail+": "+v.Message, ": ")
-	}
-	if len(v.Missing) > 0 {
-		detail = strings.TrimPrefix(detail+"; missing "+strings.Join(v.Missing, ", "), "; ")
-	}
-	if detail != "" {
-		b.WriteString(" (" + detail + ")")
-	}
-	return b.String()
-}
-
-// deviation is a verdict that the contract allows, but isn't the usual one.
-type deviation struct {
-	row     *contractRow
-	verdict engine.Verdict
-}
-
-// warningOf names the rows of a contract in which a predicate says something else
-// than the program's own, with the first ones.
-func warningOf(contract *Contract, id engine.PredicateID, unusual []deviation) string {
-	const shown = 3
-	var cases []string
-	for _, d := range unusual[:min(shown, len(unusual))] {
-		got := d.verdict.Decision.String()
-		if d.verdict.Decision == engine.Failed {
-			got += ", code " + d.verdict.Code.String()
-		}
-		cases = append(cases, fmt.Sprintf("%q: %s, usually %s", d.row.name, got, d.row.usually))
-	}
-	if n := len(unusual) - len(cases); n > 0 {
-		cases = append(cases, fmt.Sprintf("and %d more", n))
-	}
-	return fmt.Sprintf("predicate %s isn't as usual for %s in contract %s: %s", id, contract.Operation, contract.Name, strings.Join(cases, "; "))
-}
-
-// suites runs the suites that come with the config: with every source but the
-// first, the program's own.
-func (g *Gate) suites(ctx context.Context, set *predicates.Set, sources []predicates.Source) []predicates.Problem {
-	var problems []predicates.Problem
-	for _, source := range sources[min(1, len(sources)):] {
-		files := map[string]predicates.File{}
-		for _, f := range source.Files {
-			files[f.Name] = f
-		}
-		in := func(p predicates.Problem) {
-			p.Source = source.Name
-			problems = append(problems, p)
-		}
-		for _, file := range source.Files {
-			if file.Binary || !suiteLine.Match(file.Data) {
-				continue
-			}
-			read := &reader{source: source.Name, files: files, beside: g.beside}
-			suites, err := Parse(file, read.file)
-			report := &Report{Problems: read.warnings(file.Name)} // after Parse has read
-			report.add(err)
-			for _, s := range suites {
-				for i, name := range s.Predicates {
-					if _, ok := files[name]; !ok {
-						report.Problems = append(report.Problems, s.missing(i, name, slices.Sorted(maps.Keys(files))))
-					}
-				}
-			}
-			ran := g.runner.Run(ctx, set, suites...)
-			for _, p := range append(report.Problems, ran.Problems...) {
-				in(p)
-			}
-			for _, result := range ran.Suites {
-				for i := range result.Checks {
-					if c := &result.Checks[i]; !c.Passed() {
-						in(c.problem(file))
-					}
-				}
-			}
-		}
-	}
-	return problems
+	return p
 }

@@ -40,6 +40,13 @@ func (p *places) problem(binding *engine.Binding, rule, message, hint string) pr
 	}
 }
 
+// configured reports whether the binding, or its predicate, comes with a config.
+func (p *places) configured(binding *engine.Binding) bool {
+	at, _ := p.set.Origin(binding.Predicate.ID().Name)
+	bound, _ := p.set.BindingOrigin(binding)
+	return len(p.sources) > 0 && (at.Source != p.sources[0].Name || bound.Source != p.sources[0].Name)
+}
+
 // find returns the position of a path within the document that stands at an origin.
 func (p *places) find(at predicates.Origin, path []any) (line, column int, excerpt string) {
 	for _, source := range p.sources {

@@ -72,21 +72,11 @@ func (r *Runner) run(ctx context.Context, set engine.Set, s *Suite, report *Repo
 		if !r.match(s.Name + "/" + c.name) {
 			continue
 		}
-		t, failed := r.prepare(set, s, c)
-		if failed != nil {
-			line, column := s.doc.Position(failed.at...)
-			problem := predicates.Problem{
-				File: s.File, Line: line, Column: column, Document: "Suite " + s.Name,
-				Message: fmt.Sprintf("case %q: %s", c.name, failed.message), Hint: failed.hint,
-				Excerpt: s.doc.Excerpt(line, column),
+		t, problem := r.ready(set, s, c)
+		if problem != nil {
+			if !slices.Contains(problems, *problem) {
+				problems = append(problems, *problem)
 			}
-			if isDefault(failed.at) {
-				problem.Message = failed.message // the same for all cases that use it
-				if slices.Contains(problems, problem) {
-					continue
-				}
-			}
-			problems = append(problems, problem)
 			continue
 		}
 		trials = append(trials, t)
@@ -103,4 +93,23 @@ func (r *Runner) run(ctx context.Context, set engine.Set, s *Suite, report *Repo
 		result.Checks = append(result.Checks, t.run(ctx, r.clock))
 	}
 	report.Suites = append(report.Suites, result)
+}
+
+// ready is prepare, with what doesn't fit the set as a problem of the suite. What is
+// wrong with a default is the same problem for all cases that use it.
+func (r *Runner) ready(set engine.Set, s *Suite, c *check) (*trial, *predicates.Problem) {
+	t, failed := r.prepare(set, s, c)
+	if failed == nil {
+		return t, nil
+	}
+	line, column := s.doc.Position(failed.at...)
+	problem := &predicates.Problem{
+		File: s.File, Line: line, Column: column, Document: "Suite " + s.Name,
+		Message: fmt.Sprintf("case %q: %s", c.name, failed.message), Hint: failed.hint,
+		Excerpt: s.doc.Excerpt(line, column),
+	}
+	if isDefault(failed.at) {
+		problem.Message = failed.message
+	}
+	return nil, problem
 }
