@@ -9,7 +9,7 @@ import (
 
 // cpuTime is what the process has computed so far. On a machine that others use too,
 // wall time says little.
-func cpuTime(b *testing.B) time.Duration {
+func cpuTime(b testing.TB) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		b.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 )
 
@@ -64,10 +65,10 @@ func (f function) typeName() string {
 	return text
 }
 
-// host makes the modules that guests import from.
-func (r *Runtime) host(ctx context.Context) error {
+// host makes the modules that guests of the engine import from.
+func (r *Runtime) host(ctx context.Context, engine wazero.Runtime) error {
 	for _, module := range []string{"dw", "wasi_snapshot_preview1"} {
-		b := r.engine.NewHostModuleBuilder(module)
+		b := engine.NewHostModuleBuilder(module)
 		for _, f := range functions {
 			if f.module != module {
 				continue
@@ -81,7 +82,7 @@ func (r *Runtime) host(ctx context.Context) error {
 			}), f.params, f.results).Export(f.name)
 		}
 		if _, err := b.Instantiate(ctx); err != nil {
-			return fmt.Errorf("set up WebAssembly: make the host module %s: %w", module, err)
+			return fmt.Errorf("make the host module %s: %w", module, err)
 		}
 	}
 	return nil

@@ -80,7 +80,7 @@ func (c *code) newInstance(ctx context.Context, mem *memory, from *snapshot) (_ 
 	}()
 	mem.limit = MaxMemory
 	// The empty name is that of any number of instances.
-	i.module, err = c.rt.engine.InstantiateModule(&i.call, c.compiled, wazero.NewModuleConfig().WithName("").WithStartFunctions())
+	i.module, err = c.engine.InstantiateModule(&i.call, c.compiled, wazero.NewModuleConfig().WithName("").WithStartFunctions())
 	if err != nil {
 		return nil, err
 	}

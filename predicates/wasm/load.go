@@ -53,6 +53,7 @@ type code struct {
 	size     int
 	meta     *rewrite.Rewritten
 	compiled wazero.CompiledModule
+	engine   wazero.Runtime // that compiled it
 	pool     pool
 
 	ready chan struct{} // closed when it is compiled
@@ -190,13 +191,35 @@ func (r *Runtime) unzip(binary []byte) ([]byte, error) {
 
 // compile checks the module and compiles it with a meter in it.
 func (c *code) compile(ctx context.Context, binary []byte) error {
+	meta, compiled, engine, err := c.rt.build(ctx, c.digest, func() (*rewrite.Rewritten, error) { return metered(binary) })
+	if err != nil {
+		return err
+	}
+	c.meta, c.compiled, c.engine = meta, compiled, engine
+	if err := contract(meta); err != nil { // what comes from a cache was checked by another build
+		c.closeCode()
+		return err
+	}
+	return nil
+}
+
+// metered checks the module and puts a meter into it.
+func metered(binary []byte) (*rewrite.Rewritten, error) {
 	meta, err := rewrite.Module(binary, StartFuel)
 	if imports, ok := errors.AsType[*rewrite.ImportError](err); ok {
-		return deniedImports(imports.Imports)
+		return nil, deniedImports(imports.Imports)
 	}
 	if err != nil {
-		return newError(ModuleInvalid, "%v", err)
+		return nil, newError(ModuleInvalid, "%v", err)
 	}
+	if err := contract(meta); err != nil {
+		return nil, err
+	}
+	return meta, nil
+}
+
+// contract holds the module against the contract.
+func contract(meta *rewrite.Rewritten) error {
 	if err := deniedImports(meta.Imports); err != nil {
 		return err
 	}
@@ -206,12 +229,6 @@ func (c *code) compile(ctx context.Context, binary []byte) error {
 	if pages := uint64(meta.MinPages); pages > MaxMemory/rewrite.PageSize {
 		return newError(MemoryLimit, "the module starts with %d KiB of memory, at most %d KiB are allowed", pages*rewrite.PageSize>>10, MaxMemory>>10)
 	}
-	binary, meta.Binary = meta.Binary, nil
-	compiled, err := c.rt.engine.CompileModule(ctx, binary)
-	if err != nil {
-		return newError(ModuleInvalid, "%v", err)
-	}
-	c.meta, c.compiled = meta, compiled
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,8 +42,10 @@ func WithModuleSize(bytes int64) Option { return func(o *config) { o.moduleSize 
 // WithInstances bounds the instances of each module, GOMAXPROCS by default.
 func WithInstances(n int) Option { return func(o *config) { o.instances = n } }
 
-// WithCacheDir keeps compiled modules in the directory. Who can write there decides
-// what runs.
+// WithCacheDir keeps compiled modules in the directory, which New makes with the mode
+// 0700 if it isn't there. Who can write there decides what runs, so New refuses one that
+// isn't this user's or root's, or that others can write. What is damaged in it, or comes
+// from another version, is compiled anew; one that can only be read serves what is there.
 func WithCacheDir(dir string) Option { return func(o *config) { o.cacheDir = dir } }
 
 // Runtime compiles and runs modules. A process needs one. It is safe for concurrent
@@ -50,7 +53,7 @@ func WithCacheDir(dir string) Option { return func(o *config) { o.cacheDir = dir
 type Runtime struct {
 	config
 	engine wazero.Runtime
-	cache  wazero.CompilationCache
+	cached *cached // nil without a cache directory
 	budget budget
 	plans  *jsonform.Plans
 
@@ -85,17 +88,10 @@ func New(opts ...Option) (*Runtime, error) {
 	}
 	r.budget.limit = r.totalMemory
 	engine := wazero.NewRuntimeConfig().WithMemoryLimitPages(MaxMemory / rewrite.PageSize).WithDebugInfoEnabled(false)
-	if r.cacheDir != "" {
-		cache, err := wazero.NewCompilationCacheWithDir(r.cacheDir)
-		if err != nil {
-			return nil, fmt.Errorf("set up WebAssembly: open the cache directory %s: %w", r.cacheDir, err)
-		}
-		r.cache, engine = cache, engine.WithCompilationCache(cache)
-	}
 	ctx := context.Background()
 	r.engine = wazero.NewRuntimeWithConfig(ctx, engine)
-	if err := r.host(ctx); err != nil {
-		return nil, errors.Join(err, r.Close())
+	if err := cmp.Or(r.host(ctx, r.engine), r.openCache(ctx, engine)); err != nil {
+		return nil, errors.Join(fmt.Errorf("set up WebAssembly: %w", err), r.Close())
 	}
 	return r, nil
 }
@@ -111,11 +107,7 @@ func (r *Runtime) Close() error {
 	r.modules = map[string]*code{}
 	r.mu.Unlock()
 	ctx := context.Background()
-	err := r.engine.Close(ctx)
-	if r.cache != nil {
-		err = errors.Join(err, r.cache.Close(ctx))
-	}
-	if err != nil {
+	if err := errors.Join(r.engine.Close(ctx), r.cached.close(ctx)); err != nil {
 		return fmt.Errorf("close the WebAssembly runtime: %w", err)
 	}
 	return nil

@@ -1,0 +1,24 @@
+//go:build unix
+
+package codecache
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// trusted returns why what the file holds isn't to be believed, nil if it is.
+func trusted(info fs.FileInfo) error {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	switch me := os.Geteuid(); {
+	case !ok:
+		return fmt.Errorf("whose it is isn't known")
+	case stat.Uid != 0 && int(stat.Uid) != me:
+		return fmt.Errorf("it belongs to user %d, not to user %d or root; name a directory that isn't there yet", stat.Uid, me)
+	case info.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("its mode is %04o, so others can write it and decide what runs here; name a directory in it that isn't there yet, or take the right away (chmod go-w)", info.Mode().Perm())
+	}
+	return nil
+}
