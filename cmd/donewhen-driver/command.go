@@ -31,6 +31,7 @@ type options struct {
 	metricsAddressFile string
 	kubeAPIQPS         float32
 	verbosity          int
+	wasm               wasmOptions
 }
 
 func newCommand(log io.Writer) *cobra.Command {
@@ -66,6 +67,7 @@ own suites, or violates the contract of an operation changes nothing.`,
 	flags.BoolVar(&opts.schemasFromCluster, "schemas-from-cluster", false, "check predicates against the schemas that the API server serves, and against the driver's own only where it can't be asked")
 	flags.StringVar(&opts.gate, "gate", gateOn, "on: only predicates that keep the contracts of their operations, and pass the suites beside them, come into force; off: whatever can be loaded does, and may lose or double-attach disks")
 	flags.StringArrayVar(&opts.redact, "redact", nil, "`PATH` of a field of objects that logs and errors must not show, like spec.users[*].pin (may be given more than once)")
+	addWasmFlags(flags, &opts.wasm)
 	flags.StringVar(&opts.nodeID, "node-id", "", "the name of the node that this driver runs on (default: the host's name)")
 	flags.StringVar(&opts.nodeZone, "node-zone", "", "the zone of that node; empty for none")
 	flags.StringVar(&opts.metricsAddress, "metrics-address", "127.0.0.1:0", "where /metrics, /healthz and /readyz are served; port 0 takes a free one; empty for nowhere")
@@ -108,7 +110,7 @@ func (o *options) complete() error {
 	if o.kubeAPIQPS == 0 {
 		return fmt.Errorf("--kube-api-qps is 0, at which nothing works: give a positive number, or -1 for no limit")
 	}
-	return nil
+	return o.wasm.check()
 }
 
 // oneLine folds the line breaks of an error.

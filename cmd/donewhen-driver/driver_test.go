@@ -135,6 +135,10 @@ func TestFlags(t *testing.T) {
 		{"--predicates-dir", "", "it names no path"},
 		{"--predicates-configmap", "No_Name", "can't be the name of a ConfigMap"},
 		{"--gate", "ajar", `--gate is "ajar": give on or off`},
+		{"--wasm-memory", "1Mi", "--wasm-memory is 1Mi: give a size from 8Mi to 1Ti"},
+		{"--wasm-memory", "much", "quantities must match"},
+		{"--wasm-module-size", "0", "--wasm-module-size is 0: give a size from 1 to 16Mi"},
+		{"--wasm-module-size", "17Mi", "--wasm-module-size is 17Mi: give a size from 1 to 16Mi"},
 		{"--node-id", "n", "no --kubeconfig was given"}, // all that comes before is right
 		{"surplus", "", "unknown command"},
 		{"--nonsense", "", "unknown flag: --nonsense; see donewhen-driver --help"},

@@ -20,7 +20,6 @@ import (
 	"github.com/donewhen/donewhen/predicates/source"
 	"github.com/donewhen/donewhen/predicates/status"
 	"github.com/donewhen/donewhen/predicates/suite"
-	"github.com/donewhen/donewhen/predicates/wasm"
 	"github.com/donewhen/donewhen/provisioner"
 )
 
@@ -84,7 +83,7 @@ func newConfig(ctx context.Context, client kubernetes.Interface, opts options, m
 		served := openapi.NewClientWithContext(client.Discovery().RESTClient())
 		places = append(places, schemacluster.New(ctx, served, clock.RealClock{}))
 	}
-	runtime, err := wasm.New() // for as long as the process runs
+	runtime, err := opts.wasm.runtime(logger) // for as long as the process runs
 	if err != nil {
 		return nil, err
 	}
