@@ -246,6 +246,7 @@ func (m *guestModule) Bind(params map[string]any) judge.BoundModule {
 		}
 	}
 	b.hide = strings.NewReplacer(b.hidden...)
+	b.shown = b.said
 	return b
 }
 
@@ -255,11 +256,12 @@ type boundModule struct {
 	params map[string]any
 	hidden []string
 	hide   *strings.Replacer
+	shown  func(string) string // said, made once
 }
 
 // Evaluate implements judge.BoundModule.
 func (b *boundModule) Evaluate(ctx context.Context, object metav1.Object, meta *metav1.TypeMeta, words bool) (judge.Answer, error) {
-	r, err := b.guest.Evaluate(ctx, &wasm.Document{Object: object, TypeMeta: meta, Params: b.params}, words)
+	r, err := b.guest.Evaluate(ctx, &wasm.Document{Object: object, TypeMeta: meta, Params: b.params, Hide: b.shown}, words)
 	if e, ok := errors.AsType[*wasm.Error](err); ok {
 		return judge.Answer{}, &judge.ModuleError{Reason: string(e.Reason), Message: b.said(e.Message)}
 	}

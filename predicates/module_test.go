@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 
 	"github.com/donewhen/donewhen/engine"
 	"github.com/donewhen/donewhen/predicates/wasm"
@@ -152,6 +154,28 @@ func TestModuleCodes(t *testing.T) {
 	v := verdictOf(t, l, spec, "echo", "x", engine.Params{"path": "/params/path"}).Holding[0].Verdict
 	if strings.Contains(v.Message, "path") || v.Message != "•••" {
 		t.Errorf("a sensitive param is shown: %q", v.Message)
+	}
+}
+
+// What is sensitive isn't in what a module logs either.
+func TestModuleLogHides(t *testing.T) {
+	l, _ := wasmLoader(t)
+	spec := "  params: {key: {type: string, sensitive: true}}\n  wasm: {module: {file: log.wasm}}\n"
+	set, err := l.Load(modules(t, []string{predicate("p", spec)}, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := set.Predicate("p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
+	if j := mustBind(t, p, engine.Params{"key": "hidden-word"}).Describe(ctx, observe("3 it is hidden-word")); j.Verdict.Decision != engine.Done {
+		t.Fatalf("%+v", j)
+	}
+	if text := log.String(); !strings.Contains(text, `text="3 it is •••"`) {
+		t.Errorf("it logs %s", text)
 	}
 }
 

@@ -21,6 +21,7 @@ type call struct {
 	context.Context
 	rt     *Runtime
 	memory *memory
+	lines  *guestLog
 	fuel   api.MutableGlobal // nil while the instance is being made
 	// starting: the engine looks into the context for what instances are made with.
 	starting bool
@@ -36,6 +37,7 @@ type call struct {
 	encoded  int
 	random   uint64
 	logged   int
+	hide     func(string) string // of the document
 	code     said
 	message  said
 	codeBuf  [maxCode]byte
@@ -106,6 +108,9 @@ func (c *call) about(object metav1.Object, meta *metav1.TypeMeta) {
 // end lets go of what the call was about.
 func (c *call) end() {
 	c.Context = nil
+	if c.hide != nil {
+		c.hide = nil
+	}
 	c.objectMap, c.params, c.settings = nil, nil, nil
 	if c.object.Kind() != jsonform.Absent {
 		c.object = jsonform.Value{}
@@ -169,26 +174,15 @@ func (c *call) setResult(code, message []byte) {
 	c.message.text = append(c.msgBuf[:0], message...)
 }
 
-// log writes a line of the guest's.
+// log writes a line of the guest's, of what is left of the evaluation's share.
 func (c *call) log(level uint32, text []byte) {
 	room := maxLog - c.logged
 	if room <= 0 {
+		c.lines.drop()
 		return
 	}
 	c.logged += len(text)
-	text = text[:min(room, len(text))]
-	line := strings.ToValidUTF8(string(text), "\uFFFD")
-	logger := klog.FromContext(c.Context)
-	switch level {
-	case 0:
-		logger.V(4).Info("WebAssembly module", "text", line)
-	case 1:
-		logger.V(2).Info("WebAssembly module", "text", line)
-	case 2:
-		logger.Info("WebAssembly module warns", "text", line)
-	default:
-		logger.Error(nil, "WebAssembly module", "text", line)
-	}
+	c.lines.write(klog.FromContext(c.Context), level, text[:min(room, len(text))], c.hide)
 }
 
 // written returns what the guest wrote to its output, to be put behind an error.

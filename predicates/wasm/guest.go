@@ -40,6 +40,9 @@ type Document struct {
 	TypeMeta *metav1.TypeMeta
 	// Params are what the guest finds under /params: values as JSON decodes them.
 	Params map[string]any
+	// Hide returns what is shown of a line that the guest logs about this document; if
+	// it is nil, all is.
+	Hide func(line string) string
 }
 
 // Decision is what a guest returns.
@@ -149,7 +152,7 @@ func (g *Guest) evaluate(ctx context.Context, i *instance, d *Document, words bo
 	c := &i.call
 	c.begin(ctx, g.limits.Timeout)
 	c.about(d.Object, d.TypeMeta)
-	c.params, c.settings = d.Params, g.settings
+	c.params, c.settings, c.hide = d.Params, g.settings, d.Hide
 	i.memory.limit = uint64(g.limits.Memory)
 	n, e := i.run(i.evaluate, exportEvaluate, g.limits.Fuel)
 	if e == nil {

@@ -69,7 +69,7 @@ func partsOf(memory []byte) []part {
 // initialization isn't run: it would give the same.
 func (c *code) newInstance(ctx context.Context, mem *memory, from *snapshot) (_ *instance, err error) {
 	i := &instance{code: c, memory: mem}
-	i.call.rt, i.call.memory = c.rt, mem
+	i.call.rt, i.call.memory, i.call.lines = c.rt, mem, c.lines
 	i.call.begin(experimental.WithMemoryAllocator(ctx, mem), 0)
 	i.call.starting = true
 	defer func() {

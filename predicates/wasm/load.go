@@ -55,6 +55,7 @@ type code struct {
 	compiled wazero.CompiledModule
 	engine   wazero.Runtime // that compiled it
 	pool     pool
+	lines    *guestLog
 
 	ready chan struct{} // closed when it is compiled
 	err   error         // why it couldn't be
@@ -77,7 +78,7 @@ func (r *Runtime) Load(ctx context.Context, binary []byte, pin string) (*Module,
 	r.mu.Lock()
 	c, ok := r.modules[digest]
 	if !ok {
-		c = &code{rt: r, digest: digest, size: len(binary), ready: make(chan struct{})}
+		c = &code{rt: r, digest: digest, size: len(binary), lines: newGuestLog(r.clock, digest), ready: make(chan struct{})}
 		c.pool.init(c)
 		r.modules[digest] = c
 	}
@@ -137,6 +138,10 @@ func (m *Module) Because() []string { return slices.Clone(m.meta.Because) }
 // StartMemory returns how much linear memory the module declares to start with, in
 // bytes.
 func (m *Module) StartMemory() int64 { return int64(m.meta.MinPages) * rewrite.PageSize }
+
+// Dropped returns how many lines of the module's log weren't written, because it logs too
+// much.
+func (m *Module) Dropped() int { return m.lines.count() }
 
 // Imports returns what the module imports.
 func (m *Module) Imports() []Extern { return externs(m.meta.Imports) }
