@@ -19,7 +19,6 @@ import (
 
 	csipb "github.com/container-storage-interface/spec/lib/go/csi"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -269,23 +268,11 @@ func TestAThousandEditsUnderLoad(t *testing.T) {
 func TestK73_TheReportIsWrittenOnChangeOnly(t *testing.T) {
 	s := newSite(t)
 	s.configure(createdBy("volume-created", "StandardSSD_LRS", "1"))
-	twin := *s
-	twin.dir = t.TempDir()
-	twin.args = append([]string(nil), s.args...)
-	for i, arg := range twin.args {
-		twin.args[i] = strings.Replace(arg, s.dir, twin.dir, 1)
-	}
+	twin := s.twin()
 	defer s.start()()
 	defer twin.start()()
-	replicas := []*site{s, &twin}
-	report := func() *corev1.ConfigMap {
-		t.Helper()
-		m, err := s.core.CoreV1().ConfigMaps(s.namespace).Get(t.Context(), defaultConfigMap+"-status", metav1.GetOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
-			t.Fatal(err)
-		}
-		return m
-	}
+	replicas := []*site{s, twin}
+	report := s.report
 	requests := func(verb, resource string) (all int) {
 		for _, r := range replicas {
 			var n int

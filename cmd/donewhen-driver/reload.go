@@ -54,7 +54,7 @@ func newConfig(ctx context.Context, client kubernetes.Interface, opts options, m
 	c.sources = sources
 	reportSources(logger, opts.sources, namesOf(sources))
 	if len(configMaps) > 0 {
-		c.reporter = status.NewReporter(client.CoreV1(), driverName, version+" gate="+orOn(opts.gate), configMaps)
+		c.reporter = status.NewReporter(client, driverName, version+" gate="+orOn(opts.gate), configMaps)
 	}
 	name, data := provisioner.Defaults()
 	defaults := predicates.Source{Name: defaultsName, Files: []predicates.File{{Name: name, Data: data}}}

@@ -67,7 +67,7 @@ func TestTheDriverMayDoWhatItNeeds(t *testing.T) {
 		{v1beta2.GroupName, "azvolumeattachments/status", "", "update"},
 		{v1beta2.GroupName, "azdrivernodes/status", "", "update"},
 		{"", "configmaps", m.configMap.Name, "list watch create"},
-		{"", "configmaps", report, "get create update"},
+		{"", "configmaps", report, "get list watch create update"},
 		{"", "configmaps", "another", "create"},
 		{"", "configmaps", "", "create"},
 		{"", "events", "", "create"},

@@ -25,7 +25,7 @@ func rules() map[string][]rbacv1.PolicyRule {
 			disk(subresource, "azvolumes/status", "azvolumeattachments/status", "azdrivernodes/status"),
 			{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{configMapName}, Verbs: read},
 			// The report of what became of it. Who may create can't be told a name.
-			{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{reportName}, Verbs: []string{"get", "update"}},
+			{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{reportName}, Verbs: append([]string{"update"}, read...)},
 			{APIGroups: []string{""}, Resources: []string{"configmaps", "events"}, Verbs: []string{"create"}},
 		},
 		controlplane.Simulator: {

@@ -2,19 +2,16 @@ package source
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/donewhen/donewhen/predicates"
+	"github.com/donewhen/donewhen/predicates/internal/named"
 )
 
 // ConfigMap is one named ConfigMap as a source: each key of data is a file of
@@ -25,11 +22,12 @@ type ConfigMap struct {
 	client          kubernetes.Interface
 	namespace, name string
 	seen            atomic.Pointer[corev1.ObjectReference]
+	replaced        chan struct{}
 }
 
 // NewConfigMap returns the source of a ConfigMap, which need not exist.
 func NewConfigMap(client kubernetes.Interface, namespace, name string, opts ...Option) *ConfigMap {
-	c := &ConfigMap{client: client, namespace: namespace, name: name}
+	c := &ConfigMap{client: client, namespace: namespace, name: name, replaced: make(chan struct{}, 1)}
 	c.options = newOptions(c.Name(), opts)
 	return c
 }
@@ -41,29 +39,24 @@ func (c *ConfigMap) Name() string { return "configmap " + c.namespace + "/" + c.
 // Safe for concurrent use.
 func (c *ConfigMap) Reference() *corev1.ObjectReference { return c.seen.Load() }
 
+// Replaced tells that Reference is of another object than before, or of one where there
+// was none, or of none; the capacity is 1. What the object holds has been delivered
+// by then.
+func (c *ConfigMap) Replaced() <-chan struct{} { return c.replaced }
+
 // Run watches the ConfigMap until ctx ends, and then returns nil. It delivers the
 // content once it is known, and again after each change of it, from one goroutine:
 // a burst of changes, and those during a delivery, are delivered as one, and
 // changes of metadata aren't. A ConfigMap that doesn't exist, or no longer, is a
 // source without files. While the server can't be reached nothing is delivered.
 func (c *ConfigMap) Run(ctx context.Context, deliver func(predicates.Source)) error {
-	informer := coreinformers.NewFilteredConfigMapInformer(c.client, c.namespace, 0, cache.Indexers{},
-		func(o *metav1.ListOptions) {
-			o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, c.name).String()
-		})
-	if err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
-		c.onError(ctx, err)
-	}); err != nil {
-		return fmt.Errorf("watch %s: %w", c.Name(), err)
-	}
 	// What changed is looked up in the store, so one pending signal is enough.
 	changed := make(chan struct{}, 1)
-	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { signal(changed) },
-		UpdateFunc: func(any, any) { signal(changed) },
-		DeleteFunc: func(any) { signal(changed) },
-	}); err != nil {
-		return fmt.Errorf("watch %s: %w", c.Name(), err)
+	informer, err := named.ConfigMap(c.client, c.namespace, c.name, named.Handlers{
+		Changed: func() { signal(changed) }, Failed: c.onError, Answered: c.onAnswer,
+	})
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	stopped := make(chan struct{})
@@ -78,16 +71,25 @@ func (c *ConfigMap) Run(ctx context.Context, deliver func(predicates.Source)) er
 	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
 		return nil
 	}
-	var last *corev1.ConfigMap
+	last := &corev1.ConfigMap{}
 	for first := true; ; first = false {
-		now, err := c.configMap(informer)
+		now, err := named.Get(informer, c.namespace, c.name)
 		if err != nil {
 			return err
 		}
-		if first || !sameContent(now, last) {
+		if now == nil {
+			now = &corev1.ConfigMap{}
+		}
+		replaced, same := now.UID != last.UID || now.Name != last.Name, sameContent(now, last)
+		if first || replaced || !same {
 			last = now
 			c.see(now)
+		}
+		if first || !same {
 			deliver(predicates.Source{Name: c.Name(), Files: files(now)})
+		}
+		if replaced {
+			signal(c.replaced)
 		}
 		select {
 		case <-ctx.Done():
@@ -98,21 +100,6 @@ func (c *ConfigMap) Run(ctx context.Context, deliver func(predicates.Source)) er
 			return nil
 		}
 	}
-}
-
-// configMap returns the ConfigMap as the informer has it, an empty one if there is
-// none.
-func (c *ConfigMap) configMap(informer cache.SharedIndexInformer) (*corev1.ConfigMap, error) {
-	key := cache.NewObjectName(c.namespace, c.name).String()
-	object, exists, err := informer.GetStore().GetByKey(key)
-	if err != nil || !exists {
-		return &corev1.ConfigMap{}, err
-	}
-	configMap, ok := object.(*corev1.ConfigMap)
-	if !ok {
-		return nil, fmt.Errorf("watch %s: the informer holds a %T", c.Name(), object)
-	}
-	return configMap, nil
 }
 
 // see notes which object is being delivered.

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -117,6 +119,54 @@ func TestConfigMapThroughItsLife(t *testing.T) {
 
 	must(maps.Create(t.Context(), configMap(name, map[string]string{"c": "4"}), metav1.CreateOptions{}))
 	expect(t, delivered, " c=4")
+}
+
+// TestConfigMapReplaced: one that is made again with the same content delivers nothing,
+// and is another object all the same.
+func TestConfigMapReplaced(t *testing.T) {
+	client := fake.NewClientset()
+	maps := client.CoreV1().ConfigMaps(namespace)
+	watched := source.NewConfigMap(client, namespace, name)
+	delivered := run(t, watched)
+	expect(t, delivered, "")
+	replaced := func(want string) {
+		t.Helper()
+		select {
+		case <-watched.Replaced():
+		case <-time.After(10 * time.Second):
+			t.Fatalf("nothing tells of %q", want)
+		}
+		got := ""
+		if reference := watched.Reference(); reference != nil {
+			got = string(reference.UID)
+		}
+		if got != want {
+			t.Errorf("reference of %q, want %q", got, want)
+		}
+	}
+	for _, step := range []struct{ uid, content string }{{"u", ""}, {"", ""}, {"v", "1"}, {"w", "1"}} {
+		if err := maps.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+		if step.uid != "" {
+			m := configMap(name, nil)
+			if m.UID = types.UID(step.uid); step.content != "" {
+				m.Data = map[string]string{"a": step.content}
+			}
+			if _, err := maps.Create(t.Context(), m, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if step.uid == "v" {
+			expect(t, delivered, " a=1")
+		}
+		replaced(step.uid)
+	}
+	select {
+	case s := <-delivered:
+		t.Errorf("delivered %s", render(s))
+	default:
+	}
 }
 
 // TestConfigMapBurst: a burst of edits is delivered as a few, the newest last.

@@ -87,6 +87,9 @@ func (f *Files) Run(ctx context.Context, deliver func(predicates.Source)) error 
 		// Before the reading: what comes after it is then seen.
 		f.follow(watching)
 		files, err := f.read()
+		if err == nil {
+			f.onAnswer()
+		}
 		switch {
 		case err != nil:
 			if err := fmt.Errorf("read %s: %w", f.name, err); err.Error() != failed {

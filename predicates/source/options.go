@@ -25,6 +25,7 @@ type Option func(*options)
 type options struct {
 	clock          clock.Clock
 	onError        func(ctx context.Context, err error)
+	onAnswer       func()
 	quiet, longest time.Duration
 	poll           time.Duration
 	watch          func(dirs []string, matters func(path string) bool) (watcher, error)
@@ -33,6 +34,7 @@ type options struct {
 func newOptions(name string, opts []Option) options {
 	o := options{
 		clock: clock.RealClock{}, quiet: quietTime, longest: longestWait, poll: pollInterval, watch: watchFiles,
+		onAnswer: func() {},
 		onError: func(ctx context.Context, err error) {
 			klog.FromContext(ctx).Error(err, "The predicates can't be read, trying again", "source", name)
 		},
@@ -48,6 +50,12 @@ func newOptions(name string, opts []Option) options {
 // delivered stays as it is. By default errors are logged.
 func WithErrorHandler(handle func(ctx context.Context, err error)) Option {
 	return func(o *options) { o.onError = handle }
+}
+
+// WithAnswerHandler is told each time the source has been listed, read, or begun to be
+// watched: what was wrong with that before is over. The handler must not block.
+func WithAnswerHandler(handle func()) Option {
+	return func(o *options) { o.onAnswer = handle }
 }
 
 // WithClock gives the clock by which a source waits for changes to come to rest,

@@ -1,7 +1,7 @@
 // Package status reports what became of a ConfigMap of predicates where its
 // author looks: in a ConfigMap beside it, and as Events of it.
 //
-//	reporter := status.NewReporter(client.CoreV1(), "my-program", version, []status.ConfigMap{configMap})
+//	reporter := status.NewReporter(client, "my-program", version, []status.ConfigMap{configMap})
 //	go reporter.Run(ctx)
 //	store, err := predicates.NewStore(operations, defaults, predicates.WithObserver(reporter.Report))
 //

@@ -14,11 +14,11 @@ func ReportName(configMap string) string {
 	if name := configMap + Suffix; len(name) <= validation.DNS1123SubdomainMaxLength {
 		return name
 	}
-	return named(configMap, "."+shortSum(configMap)+Suffix)
+	return cutName(configMap, "."+shortSum(configMap)+Suffix)
 }
 
-// named returns a name with a suffix, the name cut to what an object's name may have.
-func named(name, suffix string) string {
+// cutName returns a name with a suffix, the name cut to what an object's name may have.
+func cutName(name, suffix string) string {
 	if most := validation.DNS1123SubdomainMaxLength - len(suffix); len(name) > most {
 		name = strings.TrimRight(name[:most], "-.")
 	}

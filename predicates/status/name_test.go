@@ -18,8 +18,9 @@ import (
 // longNamed is a ConfigMap with a name of its own.
 type longNamed string
 
-func (longNamed) Name() string            { return sourceName }
-func (l longNamed) Key() (string, string) { return "n", string(l) }
+func (longNamed) Name() string              { return sourceName }
+func (longNamed) Replaced() <-chan struct{} { return nil }
+func (l longNamed) Key() (string, string)   { return "n", string(l) }
 
 func (l longNamed) Reference() *corev1.ObjectReference {
 	return &corev1.ObjectReference{Kind: "ConfigMap", Namespace: "n", Name: string(l), UID: "u", ResourceVersion: "7"}
@@ -39,7 +40,7 @@ func TestLongNames(t *testing.T) {
 		for _, name := range names {
 			about = append(about, longNamed(name))
 		}
-		r := status.NewReporter(client.CoreV1(), "driver", "1", about)
+		r := status.NewReporter(client, "driver", "1", about)
 		go r.Run(ctx)
 		r.Report(report(t, predicates.Source{Name: sourceName}))
 		synctest.Wait()

@@ -28,6 +28,8 @@ const sourceName = "configmap n/p"
 // configMap is a source that doesn't change.
 type configMap struct{ missing bool }
 
+func (configMap) Replaced() <-chan struct{} { return nil }
+
 func (configMap) Name() string          { return sourceName }
 func (configMap) Key() (string, string) { return "n", "p" }
 
@@ -107,10 +109,14 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// requests counts the requests for anything by verb.
+// requests counts the requests for anything by verb, but for the list and watch with
+// which a reporter begins.
 func requests(client *fake.Clientset) map[string]int {
 	counts := map[string]int{}
 	for _, action := range client.Actions() {
+		if verb := action.GetVerb(); verb == "list" || verb == "watch" {
+			continue
+		}
 		counts[action.GetVerb()+" "+action.GetResource().Resource]++
 	}
 	client.ClearActions()
@@ -125,7 +131,7 @@ func TestK73_ReportsAreWrittenOnChangeOnly(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var replicas []*status.Reporter
 		for range 2 {
-			r := status.NewReporter(client.CoreV1(), "driver", "1", []status.ConfigMap{configMap{}})
+			r := status.NewReporter(client, "driver", "1", []status.ConfigMap{configMap{}})
 			replicas = append(replicas, r)
 			go r.Run(ctx)
 		}
@@ -183,7 +189,7 @@ func TestReporterTriesAgain(t *testing.T) {
 			return answer != nil, nil, answer
 		})
 		ctx, cancel := context.WithCancel(t.Context())
-		r := status.NewReporter(client.CoreV1(), "driver", "1", []status.ConfigMap{configMap{}})
+		r := status.NewReporter(client, "driver", "1", []status.ConfigMap{configMap{}})
 		go r.Run(ctx)
 		r.Report(report(t, source(sourceName, "object.a == 1")))
 		synctest.Wait()
@@ -216,7 +222,7 @@ func TestReportOfAMissingConfigMap(t *testing.T) {
 				client = fake.NewClientset(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "p-status"}})
 			}
 			ctx, cancel := context.WithCancel(t.Context())
-			r := status.NewReporter(client.CoreV1(), "driver", "1", []status.ConfigMap{configMap{missing: true}})
+			r := status.NewReporter(client, "driver", "1", []status.ConfigMap{configMap{missing: true}})
 			go r.Run(ctx)
 			r.Report(report(t, predicates.Source{Name: sourceName}))
 			synctest.Wait()
