@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/tetratelabs/wazero/api"
@@ -185,9 +186,19 @@ func (c *call) log(level uint32, text []byte) {
 	c.lines.write(klog.FromContext(c.Context), level, text[:min(room, len(text))], c.hide)
 }
 
+// harmless returns a text that does nothing to a terminal.
+func harmless(text []byte) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ToValidUTF8(string(text), "\uFFFD"))
+}
+
 // written returns what the guest wrote to its output, to be put behind an error.
 func (c *call) written() string {
-	text := strings.TrimSpace(strings.ToValidUTF8(string(c.stderr), "\uFFFD"))
+	text := strings.TrimSpace(harmless(c.stderr))
 	switch {
 	case text == "":
 		return ""

@@ -1,7 +1,6 @@
 package wasm
 
 import (
-	"strings"
 	"sync"
 	"time"
 
@@ -77,7 +76,7 @@ func (l *guestLog) write(logger klog.Logger, level uint32, text []byte, hide fun
 	if !ok {
 		return
 	}
-	line := strings.ToValidUTF8(string(text), "\uFFFD")
+	line := harmless(text)
 	if hide != nil {
 		line = hide(line)
 	}

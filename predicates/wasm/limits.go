@@ -36,7 +36,7 @@ const (
 const (
 	priceCall    = 256
 	priceSegment = 64 // of a path
-	priceElement = 32 // of a list that is searched
+	priceElement = 32 // of a list that is searched, or written
 	priceEncoded = 4  // per byte of JSON
 	copiedShift  = 3  // a unit per eight bytes copied
 )

@@ -174,7 +174,7 @@ func (r *Runtime) reserveWithin(ctx context.Context, n uint64, timeout time.Dura
 		if r.reserve(n) { // perhaps released in between
 			return nil
 		}
-		full := newError(MemoryLimit, "the module needs %d KiB, and the %d KiB of all WebAssembly predicates together are in use", n>>10, r.totalMemory>>10)
+		full := newError(MemoryLimit, "the module needs %d KiB, and the %d KiB of all WebAssembly predicates together are in use; give the predicate a timeout, within which it waits for room, or allow more memory for all, in the driver by --wasm-memory", n>>10, r.totalMemory>>10)
 		if timeout <= 0 || n > r.totalMemory {
 			return full
 		}

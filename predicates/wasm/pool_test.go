@@ -259,67 +259,6 @@ func (r *Runtime) loaded() int {
 	return len(r.modules)
 }
 
-// TestK62_Reloads: loading and closing again and again leaves nothing behind.
-func TestK62_Reloads(t *testing.T) {
-	rt := newRuntime(t)
-	binary := fixture.Read(t, "testdata/attached.wasm")
-	rounds := func(n int) (heap uint64, goroutines int) {
-		for range n {
-			if _, err := judgeOnce(rt, binary, &Document{}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		goruntime.GC()
-		goruntime.GC()
-		var m goruntime.MemStats
-		goruntime.ReadMemStats(&m)
-		return m.HeapAlloc, goruntime.NumGoroutine()
-	}
-	const n = 500
-	heap, goroutines := rounds(n)
-	heap2, goroutines2 := rounds(n)
-	t.Logf("%d reloads: heap %d KiB, then %d KiB", n, heap>>10, heap2>>10)
-	if heap2 > heap+uint64(n)*200 || goroutines2 > goroutines || rt.Memory() != 0 {
-		t.Errorf("after %d reloads the heap has %d bytes, after as many again %d; %d and %d goroutines, %d bytes of memory", n, heap, heap2, goroutines, goroutines2, rt.Memory())
-	}
-}
-
-// TestK59_ManyModules: fifty modules in use by many stay below the limit of all.
-func TestK59_ManyModules(t *testing.T) {
-	rt := newRuntime(t, WithTotalMemory(1<<20), WithInstances(4))
-	binary := fixture.Read(t, "testdata/attached.wasm")
-	var guests []*Guest
-	for i := range 50 {
-		// A custom section makes it another module.
-		m, err := rt.Load(context.Background(), append(binary[:len(binary):len(binary)], 0, 2, 1, byte('A'+i)), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer m.Close()
-		g, err := m.Guest(context.Background(), Use{Limits: Limits{Timeout: time.Minute}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		guests = append(guests, g)
-	}
-	var wg sync.WaitGroup
-	for worker := range 16 {
-		wg.Go(func() {
-			for i := range 100 {
-				if _, err := evaluate(t, guests[(worker*7+i)%len(guests)], map[string]any{"state": "Attached"}); err != nil {
-					t.Error(err)
-					return
-				}
-				if used := rt.Memory(); used > 1<<20 {
-					t.Errorf("%d bytes in use", used)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-}
-
 // TestNoInstanceIsLost: who gives up waiting for an instance takes none along, also
 // if one comes in the same moment, and those that wait are served in their order.
 func TestNoInstanceIsLost(t *testing.T) {

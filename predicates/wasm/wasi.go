@@ -103,6 +103,7 @@ func wasiWrite(c *call, stack []uint64) {
 	if n > 1_024 {
 		panic(newError(BadPointer, "fd_write: %d parts, at most 1024 are allowed", n))
 	}
+	c.charge(uint64(n) * priceElement)
 	total := uint32(0)
 	list := c.view("fd_write", vectors, n*size)
 	for ; len(list) > 0; list = list[size:] {
