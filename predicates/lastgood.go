@@ -28,6 +28,11 @@ func (s *Store) recall(defaults Source) (*Set, error) {
 	if err != nil || len(saved) == 0 {
 		return nil, err
 	}
+	for _, source := range saved {
+		if s.declared && s.index(source.Name) < 0 && len(source.Files) > 0 {
+			return nil, fmt.Errorf("the last good predicates are of a program with other sources: %s is none of this one's", source.Name)
+		}
+	}
 	set, _, err := s.load(append([]Source{defaults}, saved...), s.set.Load().compiled)
 	if err != nil {
 		return nil, fmt.Errorf("the last good predicates of the run before can't be used any more: %w", err)

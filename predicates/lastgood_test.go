@@ -3,6 +3,7 @@ package predicates
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -85,6 +86,17 @@ func TestStoreRecallsTheLastGoodSet(t *testing.T) {
 	_ = store.Update(broken)
 	want("the gate of now refuses it", store, "Created", false)
 	if load, ok := errors.AsType[*LoadError](last.LastGoodErr); !ok || !load.Refused {
+		t.Errorf("last good: %v", last.LastGoodErr)
+	}
+
+	kept.sources = append(kept.sources, source("another program's", predicate("other", "  done: 'true'")))
+	store = start()
+	_ = store.Update(broken)
+	want("sources that may still come", store, "Attached", true)
+	store = start(WithSources("config", "empty"))
+	_ = store.Update(broken)
+	want("of other sources", store, "Created", false)
+	if last.LastGoodErr == nil || !strings.Contains(last.LastGoodErr.Error(), "another program's is none of this one's") {
 		t.Errorf("last good: %v", last.LastGoodErr)
 	}
 

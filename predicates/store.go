@@ -60,9 +60,11 @@ func WithObserver(observe func(Report)) StoreOption {
 
 // WithSources declares the names of sources that are still to come, in the order
 // in which they override one another, so that it doesn't depend on which one
-// comes first. Sources that weren't declared come last.
+// comes first. Sources that weren't declared come last; a last good set that has some
+// isn't this program's, and isn't used.
 func WithSources(names ...string) StoreOption {
 	return func(s *Store) {
+		s.declared = true
 		for _, name := range names {
 			s.sources = append(s.sources, Source{Name: name})
 		}
@@ -85,11 +87,12 @@ type Store struct {
 
 	// loading is held while sources are loaded, judged by the gate and reported, and
 	// comes before mu. Changes are taken in meanwhile, and wait for one more load.
-	loading sync.Mutex
-	saved   string // digest of what lastGood has
-	started bool   // a first update has been loaded, or recalled
-	loaded  int    // the edition that err is about
-	err     error  // of the last load
+	loading  sync.Mutex
+	saved    string // digest of what lastGood has
+	started  bool   // a first update has been loaded, or recalled
+	declared bool   // all sources are known by name
+	loaded   int    // the edition that err is about
+	err      error  // of the last load
 
 	mu      sync.Mutex // held for moments only
 	sources []Source   // as they are now, the defaults first

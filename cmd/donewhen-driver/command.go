@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -22,6 +23,7 @@ type options struct {
 	namespace          string
 	sources            []sourceSpec
 	lastGood           string
+	standIns           time.Duration // 0: standInsAfter
 	redact             []string
 	gate               string
 	schemasFromCluster bool
@@ -63,7 +65,7 @@ own suites, or violates the contract of an operation changes nothing.`,
 	flags.StringVar(&opts.kubeconfig, "kubeconfig", "", "the kubeconfig of the cluster (default: in-cluster configuration)")
 	flags.StringVar(&opts.namespace, "namespace", v1beta2.DefaultNamespace, "the namespace of the custom resources and of the ConfigMap")
 	addSourceFlags(flags, &opts.sources)
-	flags.StringVar(&opts.lastGood, "last-good", "", "a `FILE` that keeps the last good predicates, to serve if those of the sources are wrong at the next start")
+	flags.StringVar(&opts.lastGood, "last-good", "", "a `FILE` that keeps the last good predicates, to serve if those of the sources are wrong, or can't be read, at the next start")
 	flags.BoolVar(&opts.schemasFromCluster, "schemas-from-cluster", false, "check predicates against the schemas that the API server serves, and against the driver's own only where it can't be asked")
 	flags.StringVar(&opts.gate, "gate", gateOn, "on: only predicates that keep the contracts of their operations, and pass the suites beside them, come into force; off: whatever can be loaded does, and may lose or double-attach disks")
 	flags.StringArrayVar(&opts.redact, "redact", nil, "`PATH` of a field of objects that logs and errors must not show, like spec.users[*].pin (may be given more than once)")
@@ -103,6 +105,9 @@ func (o *options) complete() error {
 	}
 	if problems := validation.IsDNS1123Label(o.namespace); len(problems) > 0 {
 		return fmt.Errorf("--namespace %q: %s", o.namespace, problems[0])
+	}
+	if err := checkReports(o.sources); err != nil {
+		return err
 	}
 	if o.gate != gateOn && o.gate != gateOff {
 		return fmt.Errorf("--gate is %q: give on or off", o.gate)

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -132,24 +131,6 @@ func TestK70_AMendedPredicateFreesTheCallThatHangsOnIt(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-}
-
-// buffer is a log that is read while it is written.
-type buffer struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Buffer.Write(p)
-}
-
-func (b *buffer) text() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.String()
 }
 
 // A shadow predicate decides nothing. Where it would decide otherwise, the report

@@ -25,6 +25,8 @@ type metrics struct {
 	reloadGood     prometheus.Gauge
 	gate           prometheus.Gauge
 	setInfo        *prometheus.GaugeVec
+	unread         *prometheus.GaugeVec
+	lastGood       prometheus.Gauge
 }
 
 func newMetrics() *metrics {
@@ -76,9 +78,17 @@ func newMetrics() *metrics {
 			Name: "donewhen_set_info",
 			Help: "1 for the digest of the set of predicates and bindings in force.",
 		}, []string{"digest"}),
+		unread: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "donewhen_config_source_unread",
+			Help: "1 while a source of predicates can't be read; what it held before serves.",
+		}, []string{"source"}),
+		lastGood: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "donewhen_config_last_good_kept",
+			Help: "1 if what is in force is kept for the next start, 0 without --last-good or if that failed.",
+		}),
 	}
 	m.registry.MustRegister(
-		m.requests, m.conflicts, m.calls, m.engineShare, m.waits, m.pending, m.reloads, m.reloadFailures, m.reloadGood, m.gate, m.setInfo,
+		m.requests, m.conflicts, m.calls, m.engineShare, m.waits, m.pending, m.reloads, m.reloadFailures, m.reloadGood, m.gate, m.setInfo, m.unread, m.lastGood,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/kubernetes"
@@ -44,23 +46,31 @@ type config struct {
 	once     sync.Once
 	lookedAt chan struct{} // closed when every source has been looked at once
 
-	mu       sync.Mutex
-	troubles map[string]error // the last reason why a source can't be read, by its name
+	lastGood *source.LastGoodFile // nil: none is kept
+	standIns time.Duration        // after which it stands in for sources that can't be read
+	lastSaid string               // about the last good set; report's own
+
+	readable *readability
 }
 
 func newConfig(ctx context.Context, client kubernetes.Interface, opts options, metrics *metrics, logger klog.Logger) (*config, error) {
-	c := &config{metrics: metrics, logger: logger, lookedAt: make(chan struct{}), troubles: map[string]error{}}
-	sources, configMaps := newSources(client, opts, c.failed)
+	c := &config{
+		metrics: metrics, logger: logger, lookedAt: make(chan struct{}),
+		readable: newReadability(metrics.unread, logger), standIns: cmp.Or(opts.standIns, standInsAfter),
+	}
+	sources, configMaps := newSources(client, opts, c.readable.of)
 	c.sources = sources
 	reportSources(logger, opts.sources, namesOf(sources))
+	reportMissing(logger, opts.sources)
 	if len(configMaps) > 0 {
-		c.reporter = status.NewReporter(client, driverName, version+" gate="+orOn(opts.gate), configMaps)
+		c.reporter = status.NewReporter(client, driverName, reportVersion(opts), configMaps)
 	}
 	name, data := provisioner.Defaults()
 	defaults := predicates.Source{Name: defaultsName, Files: []predicates.File{{Name: name, Data: data}}}
 	storeOptions := []predicates.StoreOption{predicates.WithObserver(c.report), predicates.WithSources(namesOf(sources)...)}
 	if opts.lastGood != "" {
-		storeOptions = append(storeOptions, predicates.WithLastGood(source.NewLastGoodFile(opts.lastGood)))
+		c.lastGood = source.NewLastGoodFile(opts.lastGood, c.warnOfLastGood)
+		storeOptions = append(storeOptions, predicates.WithLastGood(c.lastGood))
 	}
 	if opts.gate == gateOff {
 		logger.Error(nil, "THE GATE IS OFF: predicates that lie about disks come into force too, and can lose or double-attach them; start without --gate=off")
@@ -121,8 +131,9 @@ func (c *config) run(ctx context.Context) error {
 	group.Go(func() error {
 		return source.Follow(ctx, c.sources, func(changed ...predicates.Source) {
 			_ = c.store.Update(changed...) // reported by the observer
+			c.takenIn(changed)
 			c.once.Do(func() { close(c.lookedAt) })
-		})
+		}, source.WithStandIns(clock.RealClock{}, c.standIns, c.recall, c.standIn))
 	})
 	return group.Wait()
 }
@@ -132,9 +143,7 @@ func (c *config) report(r predicates.Report) {
 	if c.reporter != nil {
 		c.reporter.Report(r)
 	}
-	if r.LastGoodErr != nil {
-		c.logger.Error(r.LastGoodErr, "The last good predicates aren't kept for the next start")
-	}
+	c.reportLastGood(r.LastGoodErr)
 	if r.Changed {
 		c.swap(r.Set)
 		c.metrics.reloads.Inc()
@@ -217,21 +226,23 @@ func problems(err error) []string {
 	return lines
 }
 
-// looked waits until every source has been looked at once, so that no call is
-// judged by predicates that they override.
+// looked waits until every source has been looked at once, or what it held in the run
+// before stands in for it, so that no call is judged by predicates that they override.
 func (c *config) looked(ctx context.Context) error {
 	select {
 	case <-c.lookedAt:
 		return nil
 	case <-ctx.Done():
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		for _, s := range c.sources {
-			if err := c.troubles[s.Name()]; err != nil && !errors.Is(ctx.Err(), context.Canceled) {
-				return fmt.Errorf("read %s: %w; may the driver list and watch it? --predicates-configmap '' does without", s.Name(), err)
+		name, reason := strings.Join(namesOf(c.sources), ", "), ctx.Err()
+		if !errors.Is(reason, context.Canceled) {
+			for _, s := range c.sources {
+				if err := c.readable.trouble(s.Name()); err != nil {
+					name, reason = s.Name(), err
+					break
+				}
 			}
 		}
-		return fmt.Errorf("read %s: %w; may the driver list and watch it? --predicates-configmap '' does without", strings.Join(namesOf(c.sources), ", "), ctx.Err())
+		return fmt.Errorf("read %s: %w; may the driver list and watch it? Nothing is known of what it held before (--last-good keeps that), and without it a wrong predicate could serve; --predicates-configmap '' does without", name, reason)
 	}
 }
 
@@ -241,6 +252,15 @@ func namesOf(sources []source.Watched) []string {
 		names = append(names, s.Name())
 	}
 	return names
+}
+
+// reportVersion is what decides, beside the sources' content, what becomes of them.
+func reportVersion(opts options) string {
+	text := version + " gate=" + orOn(opts.gate)
+	if opts.schemasFromCluster {
+		text += " schemas=cluster"
+	}
+	return text
 }
 
 // orOn returns the value of --gate with its default.

@@ -1,8 +1,11 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -87,6 +90,17 @@ func addSourceFlags(flags *pflag.FlagSet, list *[]sourceSpec) {
 	flags.Var(sourceFlag{fileSource, list, given}, "predicates-file", "a `FILE` of predicates and bindings in place of the default ConfigMap (sources may be given more than once, and mixed; later ones override earlier ones)")
 }
 
+// checkReports refuses a source that is the report about another one.
+func checkReports(specs []sourceSpec) error {
+	for _, spec := range specs {
+		report := sourceSpec{configMapSource, status.ReportName(spec.name)}
+		if spec.kind == configMapSource && slices.Contains(specs, report) {
+			return fmt.Errorf("--predicates-configmap %s is where the driver reports about %s: name another one", report.name, spec.name)
+		}
+	}
+	return nil
+}
+
 // reportSources says once which sources there are: that a flag has replaced the default
 // ConfigMap is otherwise found out when an edit of it has no effect.
 func reportSources(logger klog.Logger, specs []sourceSpec, names []string) {
@@ -100,30 +114,32 @@ func reportSources(logger klog.Logger, specs []sourceSpec, names []string) {
 	}
 }
 
+// reportMissing says of paths that they aren't there: that is the same as empty, and may
+// also be a volume that isn't mounted.
+func reportMissing(logger klog.Logger, specs []sourceSpec) {
+	for _, spec := range specs {
+		if spec.kind == configMapSource {
+			continue
+		}
+		if _, err := os.Stat(spec.name); errors.Is(err, fs.ErrNotExist) {
+			logger.Info("A path of predicates isn't there: it is taken for empty, and is read when it comes", "path", spec.name)
+		}
+	}
+}
+
 // newSources makes the sources, and returns those of them that are reported about
 // as well.
-func newSources(client kubernetes.Interface, opts options, failed func(name string) source.Option) (all []source.Watched, reported []status.ConfigMap) {
+func newSources(client kubernetes.Interface, opts options, readable func(name string) []source.Option) (all []source.Watched, reported []status.ConfigMap) {
 	for _, spec := range opts.sources {
 		switch spec.kind {
 		case configMapSource:
-			configMap := source.NewConfigMap(client, opts.namespace, spec.name, failed("configmap "+opts.namespace+"/"+spec.name))
+			configMap := source.NewConfigMap(client, opts.namespace, spec.name, readable("configmap "+opts.namespace+"/"+spec.name)...)
 			all, reported = append(all, configMap), append(reported, configMap)
 		case directorySource:
-			all = append(all, source.NewDirectory(spec.name, failed("directory "+spec.name)))
+			all = append(all, source.NewDirectory(spec.name, readable("directory "+filepath.Clean(spec.name))...))
 		case fileSource:
-			all = append(all, source.NewFile(spec.name, failed("file "+spec.name)))
+			all = append(all, source.NewFile(spec.name, readable("file "+filepath.Clean(spec.name))...))
 		}
 	}
 	return all, reported
-}
-
-// failed returns an option that has a source's troubles logged, and remembered for
-// who waits for it.
-func (c *config) failed(name string) source.Option {
-	return source.WithErrorHandler(func(_ context.Context, err error) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.troubles[name] = err
-		c.logger.Error(err, "The source of predicates can't be read, trying again", "source", name)
-	})
 }

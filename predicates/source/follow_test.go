@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"github.com/donewhen/donewhen/predicates"
 )
 
@@ -64,6 +66,69 @@ func TestFollow(t *testing.T) {
 	})
 	if err := Follow(t.Context(), nil, nil); err != nil {
 		t.Errorf("of nothing: %v", err)
+	}
+}
+
+// What sources held before stands in for those that deliver nothing, if it is known of
+// each of them.
+func TestFollowWithStandIns(t *testing.T) {
+	saved := func(names ...string) (list []predicates.Source) {
+		for _, name := range names {
+			list = append(list, predicates.Source{Name: name, Files: []predicates.File{{Name: "old"}}})
+		}
+		return list
+	}
+	for _, row := range []struct {
+		name           string
+		saved          []predicates.Source
+		err            error
+		first          string // a source that delivers at once
+		updates, later string // within the time, and when b has delivered as well
+		used           string
+	}{
+		{"all deliver", saved("a", "b"), nil, "ab", "[a1+b1]", "[a1+b1 b2]", "[]"},
+		{"one doesn't", saved("a", "b"), nil, "a", "[a1+bold]", "[a1+bold b2]", "[{[b] [] <nil>}]"},
+		{"none does", saved("b", "c", "a"), nil, "", "[aold+bold]", "[aold+bold b2]", "[{[a b] [] <nil>}]"},
+		{"it isn't known", saved("a"), nil, "a", "[]", "[a1+b2]", "[{[b] [b] <nil>}]"},
+		{"one isn't known", saved("a"), nil, "", "[]", "[]", "[{[a b] [b] <nil>}]"},
+		{"nothing is known", nil, errors.New("damaged"), "a", "[]", "[a1+b2]", "[{[b] [b] damaged}]"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			sources := map[string]scripted{"a": {name: "a", contents: make(chan string)}, "b": {name: "b", contents: make(chan string)}}
+			ctx, cancel := context.WithCancel(t.Context())
+			updates, used := []string{}, []StandIns{}
+			done := make(chan error, 1)
+			go func() {
+				done <- Follow(ctx, []Watched{sources["a"], sources["b"]}, func(sources ...predicates.Source) {
+					var text []string
+					for _, s := range sources {
+						text = append(text, s.Name+s.Files[0].Name)
+					}
+					updates = append(updates, strings.Join(text, "+"))
+				}, WithStandIns(clock.RealClock{}, time.Second, func() ([]predicates.Source, error) { return row.saved, row.err }, func(s StandIns) { used = append(used, s) }))
+			}()
+			for _, name := range strings.Split(row.first, "") {
+				sources[name].contents <- "1"
+			}
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if got := fmt.Sprint(updates); got != row.updates {
+				t.Errorf("%s: updates %s, want %s", row.name, got, row.updates)
+			}
+			sources["b"].contents <- "2"
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			if got := fmt.Sprint(updates); got != row.later {
+				t.Errorf("%s: then updates %s, want %s", row.name, got, row.later)
+			}
+			if got := fmt.Sprint(used); got != row.used {
+				t.Errorf("%s: told %s, want %s", row.name, got, row.used)
+			}
+			cancel()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

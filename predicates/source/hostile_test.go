@@ -23,12 +23,21 @@ func place(t *testing.T, dir string, files map[string]string) {
 		if target, ok := strings.CutPrefix(content, "-> "); ok {
 			err = os.Symlink(target, path)
 		} else {
-			err = os.WriteFile(path, []byte(content), 0o644)
+			err = replaceFile(path, content)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// replaceFile writes a file so that nobody sees it half written.
+func replaceFile(path, content string) error {
+	beside := filepath.Join(filepath.Dir(path), ".new")
+	if err := os.WriteFile(beside, []byte(content), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(beside, path)
 }
 
 // reporting hands over what a source reports.
@@ -126,7 +135,7 @@ func TestWhatIsNoFile(t *testing.T) {
 	}
 	place(t, dir, map[string]string{"a.yaml": "1"})
 	expectNext(t, follow(t, NewDirectory(dir, brisk)), "a.yaml=1")
-	if _, err := NewLastGoodFile(pipe).Load(); err == nil || !strings.Contains(err.Error(), "isn't a regular file") {
+	if _, err := NewLastGoodFile(pipe, nil).Load(); err == nil || !strings.Contains(err.Error(), "isn't a regular file") {
 		t.Errorf("the last good file is a pipe: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/donewhen/donewhen/predicates"
 )
@@ -19,11 +21,26 @@ const lastGoodFormat = 1
 
 // LastGoodFile is a file with the sources of the last good set, a
 // predicates.LastGood. Its methods may be called by one goroutine at a time.
-type LastGoodFile struct{ path string }
+type LastGoodFile struct {
+	path string
+	warn func(error)
+	last os.FileInfo // as it was read or written last; nil: not yet
+}
 
 // NewLastGoodFile returns the file at the path, which need not exist. Its
-// directory must: the file is written beside itself and renamed.
-func NewLastGoodFile(path string) *LastGoodFile { return &LastGoodFile{path: path} }
+// directory must: the file is written beside itself and renamed. Warn is told what
+// is no error and somebody should know, each time; nil tells nobody.
+//
+// Who can write the file decides what comes into force at a bad start. So it is made for
+// its owner alone, and isn't believed if it is a symbolic link, belongs to anybody but this
+// process' user or root, or may be written by others, or by a group that the process isn't in.
+// With the process' own group, as volumes in a pod have it, there is a warning.
+func NewLastGoodFile(path string, warn func(error)) *LastGoodFile {
+	if warn == nil {
+		warn = func(error) {}
+	}
+	return &LastGoodFile{path: path, warn: warn}
+}
 
 // lastGood is the content of the file.
 type lastGood struct {
@@ -35,7 +52,7 @@ type lastGood struct {
 
 // Load implements predicates.LastGood.
 func (f *LastGoodFile) Load() ([]predicates.Source, error) {
-	data, err := readBounded(f.path, maxTotal*2) // in JSON it is a third larger
+	data, err := f.read()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
@@ -70,9 +87,13 @@ func (f *LastGoodFile) Save(sources []predicates.Source) error {
 	if err != nil {
 		return fmt.Errorf("save the last good predicates: %w", err)
 	}
-	if err := writeAtomically(f.path, data); err != nil {
-		return fmt.Errorf("save the last good predicates: %w; may this program write there?", err)
+	if now, err := os.Lstat(f.path); err == nil && f.last != nil && !os.SameFile(now, f.last) {
+		f.warn(fmt.Errorf("the last good predicates in %s were written by another program meanwhile: give each driver a file of its own", f.path))
 	}
+	if err := writeAtomically(f.path, data); err != nil {
+		return fmt.Errorf("save the last good predicates in %s: %w; may this program write there, and is there room?", f.path, err)
+	}
+	f.last, _ = os.Lstat(f.path) // without it the next one isn't compared
 	return nil
 }
 
@@ -81,24 +102,40 @@ func sumOf(raw json.RawMessage) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// writeAtomically replaces a file's content, durably.
+// writeAtomically replaces a file's content, durably. Its errors don't name the file
+// beside it, which is another one each time.
 func writeAtomically(path string, data []byte) error {
 	dir := filepath.Dir(path)
-	temporary, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*")
+	temporary, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // for the owner alone
 	if err != nil {
-		return err
+		return bare(err)
 	}
 	_, err = temporary.Write(data)
-	err = errors.Join(err, temporary.Sync(), temporary.Close())
+	err = cmp.Or(bare(err), bare(temporary.Sync()), bare(temporary.Close()))
 	if err == nil {
-		err = os.Rename(temporary.Name(), path)
+		err = bare(os.Rename(temporary.Name(), path))
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(temporary.Name()))
+		return errors.Join(err, bare(os.Remove(temporary.Name())))
 	}
 	directory, err := os.Open(dir)
 	if err != nil {
-		return err
+		return bare(err)
 	}
-	return errors.Join(directory.Sync(), directory.Close())
+	err = bare(directory.Sync())
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
+		err = nil // some file systems can't; the file is there
+	}
+	return errors.Join(err, bare(directory.Close()))
+}
+
+// bare returns what went wrong, without the name of the file.
+func bare(err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Err
+	}
+	if link, ok := errors.AsType[*os.LinkError](err); ok {
+		return link.Err
+	}
+	return err
 }

@@ -20,26 +20,32 @@ const (
 // readBounded reads a regular file of at most so many bytes. To open a pipe would
 // wait for who writes to it, and a device has no end.
 func readBounded(path string, limit int64) ([]byte, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	data, _, err := readRegular(path, limit, 0)
+	return data, err
+}
+
+// readRegular is readBounded with flags of opening; it also returns what was read.
+func readRegular(path string, limit int64, flags int) ([]byte, os.FileInfo, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|flags, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s isn't a regular file", path)
+		return nil, nil, fmt.Errorf("%s isn't a regular file", path)
 	}
 	data, err := io.ReadAll(io.LimitReader(file, limit+1))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if int64(len(data)) > limit {
-		return nil, fmt.Errorf("%s has more than %d MiB", path, limit>>20)
+		return nil, nil, fmt.Errorf("%s has more than %d MiB", path, limit>>20)
 	}
-	return data, nil
+	return data, info, nil
 }
 
 // bounded adds a file to a source's, unless that is too much.

@@ -34,7 +34,7 @@ const (
 // judge says what has become of the report, nil if there is none.
 func (w *writer) judge(current *corev1.ConfigMap, data map[string]string) standing {
 	switch {
-	case current == nil && w.about.Reference() == nil:
+	case current == nil && w.absent():
 		return ours // there is nothing to report about
 	case current == nil:
 		return damaged

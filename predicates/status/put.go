@@ -27,7 +27,7 @@ func (w *writer) put(ctx context.Context, data map[string]string, wanted func(cu
 	for try := 1; ; try++ {
 		current, err := client.Get(ctx, w.name, metav1.GetOptions{})
 		switch {
-		case apierrors.IsNotFound(err) && w.about.Reference() == nil:
+		case apierrors.IsNotFound(err) && w.absent():
 			return false, nil // there is nothing to report about
 		case apierrors.IsNotFound(err):
 			_, err = client.Create(ctx, w.fill(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: w.name}}, data), metav1.CreateOptions{})
@@ -61,16 +61,23 @@ func (w *writer) fill(m *corev1.ConfigMap, data map[string]string) *corev1.Confi
 // event tells of a report in an Event of its ConfigMap. Its name is made of what
 // it says, so that two replicas who tell the same tell it once.
 func (w *writer) event(ctx context.Context, report predicates.Report, reference *corev1.ObjectReference) {
-	if reference == nil {
-		return // nobody looks at what isn't there
-	}
 	condition := Conditions(report, w.about.Name())[0]
 	kind, message := corev1.EventTypeNormal, "the predicates are in force"
-	if condition.Status != "True" {
+	switch {
+	case w.unread.Load():
+		condition = unread()[0]
+		kind, message = corev1.EventTypeWarning, condition.Message
+		if reference == nil { // it can't be known which object it is
+			_, name := w.about.Key()
+			reference = &corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: w.namespace, Name: name}
+		}
+	case reference == nil:
+		return // nobody looks at what isn't there
+	case condition.Status != "True":
 		own, others, _ := split(report, w.about.Name())
 		kind, message = corev1.EventTypeWarning, condition.Message+", the last good set stays in force: "+append(own, others...)[0]
 	}
-	saying := reference.Name + string(reference.UID) + reference.ResourceVersion + report.Sources + w.version
+	saying := reference.Name + string(reference.UID) + reference.ResourceVersion + report.Sources + w.version + condition.Reason
 	now := metav1.NewTime(w.clock.Now())
 	_, err := w.client.CoreV1().Events(reference.Namespace).Create(ctx, &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Namespace: reference.Namespace, Name: cutName(reference.Name, "."+shortSum(saying))},

@@ -27,6 +27,7 @@ const (
 	ReasonRefused  = "Refused"     // the gate refuses the set
 	ReasonOther    = "OtherSource" // the problems are those of another source
 	ReasonLastGood = "LastGoodServes"
+	ReasonUnread   = "Unread" // this source can't be read
 )
 
 // maxText bounds problems and warnings, so that the report fits into a ConfigMap.
@@ -61,6 +62,17 @@ func Conditions(r predicates.Report, source string) []Condition {
 	}
 }
 
+// unread are the conditions of a source for which what it held in the run before
+// stands in.
+func unread() []Condition {
+	const message = "the ConfigMap can't be read: may this program list and watch it? What it held in the run before serves in its place"
+	return []Condition{
+		{"Accepted", "Unknown", ReasonUnread, message},
+		{"Active", "False", ReasonUnread, message},
+		{"Degraded", "True", ReasonUnread, message},
+	}
+}
+
 // split parts a report's problems into those of the source and all others. What
 // has no source is everybody's.
 func split(r predicates.Report, source string) (own, others []string, refused bool) {
@@ -82,11 +94,7 @@ func split(r predicates.Report, source string) (own, others []string, refused bo
 // content of all sources, the version and the source's name.
 func Render(r predicates.Report, source, version string) map[string]string {
 	data := map[string]string{KeySources: r.Sources, KeyVersion: version}
-	var conditions strings.Builder
-	for _, c := range Conditions(r, source) {
-		fmt.Fprintf(&conditions, "- {type: %s, status: %q, reason: %s, message: %q}\n", c.Type, c.Status, c.Reason, c.Message)
-	}
-	data[KeyConditions] = conditions.String()
+	data[KeyConditions] = written(Conditions(r, source))
 	if r.Err != nil {
 		own, others, _ := split(r, source)
 		data[KeyProblems] = text(append(own, others...))
@@ -103,6 +111,15 @@ func Render(r predicates.Report, source, version string) map[string]string {
 		data[KeyWarnings] = text(warnings)
 	}
 	return data
+}
+
+// written returns conditions as a report has them.
+func written(conditions []Condition) string {
+	var b strings.Builder
+	for _, c := range conditions {
+		fmt.Fprintf(&b, "- {type: %s, status: %q, reason: %s, message: %q}\n", c.Type, c.Status, c.Reason, c.Message)
+	}
+	return b.String()
 }
 
 // text joins problems, as many as fit; the first one is always there, cut if need be:

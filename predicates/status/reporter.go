@@ -69,6 +69,16 @@ func (r *Reporter) Report(report predicates.Report) {
 	}
 }
 
+// StandIn notes that what a source held in an earlier run stands in for it, because it can't
+// be read, or that this is over. Its report says so, and an Event.
+func (r *Reporter) StandIn(source string, standsIn bool) {
+	for _, w := range r.writers {
+		if w.about.Name() == source && w.unread.Swap(standsIn) != standsIn {
+			signal(w.reported)
+		}
+	}
+}
+
 func (r *Reporter) report() *predicates.Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()

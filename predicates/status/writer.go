@@ -2,6 +2,7 @@ package status
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"github.com/donewhen/donewhen/predicates"
 	"github.com/donewhen/donewhen/predicates/internal/named"
 )
 
@@ -29,6 +31,7 @@ type writer struct {
 	reported        chan struct{} // there is a new report
 	touched         chan struct{} // the object of the report has changed, by whomever
 	seen            cache.SharedIndexInformer
+	unread          atomic.Bool // something else stands in for the ConfigMap
 
 	pending bool // the report is still to be written, or an Event to be made
 	due     time.Time
@@ -121,6 +124,18 @@ func (w *writer) run(ctx context.Context) {
 	}
 }
 
+// render returns what the report is to say.
+func (w *writer) render(report predicates.Report) map[string]string {
+	data := Render(report, w.about.Name(), w.version)
+	if w.unread.Load() {
+		data[KeyConditions] = written(unread())
+	}
+	return data
+}
+
+// absent reports whether there is nothing to report about.
+func (w *writer) absent() bool { return w.about.Reference() == nil && !w.unread.Load() }
+
 // write brings the report up to date, and tells of it in an Event if it wasn't, or if
 // the ConfigMap is another object than the one that was told.
 func (w *writer) write(ctx context.Context) {
@@ -129,7 +144,7 @@ func (w *writer) write(ctx context.Context) {
 		return
 	}
 	reference := w.about.Reference()
-	wrote, err := w.put(ctx, Render(*report, w.about.Name(), w.version), nil)
+	wrote, err := w.put(ctx, w.render(*report), nil)
 	if ctx.Err() != nil {
 		return
 	}
@@ -184,7 +199,7 @@ func (w *writer) look(ctx context.Context) {
 		return
 	}
 	w.due = time.Time{}
-	switch w.judge(current, Render(*report, w.about.Name(), w.version)) {
+	switch w.judge(current, w.render(*report)) {
 	case damaged:
 		now := w.clock.Now()
 		if now.Sub(w.repaired) > 2*lastRetry {
@@ -222,7 +237,7 @@ func (w *writer) repair(ctx context.Context) {
 		}
 		return false
 	}
-	wrote, err := w.put(ctx, Render(*report, w.about.Name(), w.version), still)
+	wrote, err := w.put(ctx, w.render(*report), still)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
