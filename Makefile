@@ -102,6 +102,9 @@ guests: build ## Build the example WebAssembly guests and run their suites (comp
 		(cd $$module && $(GO) vet ./... && GOOS=wasip1 GOARCH=wasm $(GO) vet ./...) || exit 1; \
 	done
 	bin/donewhen test -q examples/guests
+	@for guest in $(GUESTS); do \
+		bin/donewhen inspect --object examples/guests/testdata/attached.yaml --param 'lun="3"' examples/guests/bin/$${guest%%:*}.wasm || exit 1; \
+	done
 
 .PHONY: bench
 bench: ## Run the benchmarks

@@ -52,7 +52,7 @@ answer about the sample · 2 it can't be loaded, or something couldn't be read.`
 	flags.StringArrayVarP(&options.outputs, "output", "o", nil, "`FORMAT` of the report: text or json; with =FILE it goes to a file (may be given more than once)")
 	flags.StringVar(&options.object, "object", "", "`FILE` with a sample object to ask about; - is the standard input")
 	flags.StringVar(&options.settings, "settings", "", "`FILE` with the settings, as spec.wasm.settings has them")
-	flags.StringArrayVar(&options.params, "param", nil, "a param, as `NAME=VALUE`; values as YAML (may be given more than once)")
+	flags.StringArrayVar(&options.params, "param", nil, "a param, as `NAME=VALUE`; values as YAML, so a string of digits is 'lun=\"3\"' (may be given more than once)")
 	return cmd
 }
 
@@ -241,6 +241,9 @@ func (i *inspected) text(w io.Writer) error {
 	fmt.Fprintf(&b, "  size     %d bytes", i.Size)
 	if i.FileSize != i.Size {
 		fmt.Fprintf(&b, ", %d gzipped", i.FileSize)
+	}
+	if i.Size > wasm.DefaultModuleSize {
+		b.WriteString(", which needs donewhen-driver --wasm-module-size")
 	}
 	fmt.Fprintf(&b, "\n  memory   %d KiB at the start", i.Memory>>10)
 	if i.Memory > wasm.DefaultMemory {

@@ -20,6 +20,7 @@ func TestK66_ModuleNearTheLimitOfConfigMaps(t *testing.T) {
 	for size, want := range map[int]string{
 		100_000:   "",
 		200_000:   "  delivery in a ConfigMap with kubectl apply --server-side",
+		5_000_000: "  delivery too big for a ConfigMap",
 		1_258_291: "  delivery too big for a ConfigMap, which holds 1 MiB in all: gzip it, or deliver it as a file",
 	} {
 		path := filepath.Join(t.TempDir(), "big.wasm")
@@ -29,6 +30,9 @@ func TestK66_ModuleNearTheLimitOfConfigMaps(t *testing.T) {
 			t.Fatal(err)
 		}
 		code, out, errs := execute(t.Context(), "inspect", path)
+		if strings.Contains(out, "which needs donewhen-driver --wasm-module-size") != (size > 4<<20) {
+			t.Errorf("%d bytes: %s", size, out)
+		}
 		if code != 0 || strings.Contains(out, "  delivery ") != (want != "") || !strings.Contains(out, want) {
 			t.Errorf("%d bytes: exit code %d, %s%s, want %q", size, code, out, errs, want)
 		}

@@ -11,7 +11,7 @@ const (
 	MaxFuel       = 1_000_000_000 // per evaluation
 	DefaultMemory = 8 << 20
 	MaxMemory     = 64 << 20
-	// StartFuel is what the start function, _initialize and the warm-up call of an
+	// StartFuel is what the start function and _initialize of an
 	// instance get, each.
 	StartFuel = 1_000_000_000
 	// DefaultModuleSize bounds a module's bytes, unzipped.
