@@ -2,6 +2,7 @@ package wasm
 
 import (
 	"context"
+	"math/bits"
 	"strings"
 	"time"
 	"unicode"
@@ -32,21 +33,25 @@ type call struct {
 	objectMap, params, settings map[string]any
 	object                      jsonform.Value
 
-	started  time.Time // zero without a timeout
-	timeout  time.Duration
-	gets     int
-	encoded  int
-	random   uint64
-	logged   int
-	hide     func(string) string // of the document
-	code     said
-	message  said
-	codeBuf  [maxCode]byte
-	msgBuf   [maxMessage]byte
-	stderr   []byte
-	paths    paths
-	scratch  []byte            // what is encoded and not kept
-	subtrees map[string][]byte // what is, by path
+	started time.Time // zero without a timeout
+	timeout time.Duration
+	gets    int
+	encoded int
+	random  uint64
+	logged  int
+	hide    func(string) string // of the document
+	code    said
+	message said
+	codeBuf [maxCode]byte
+	msgBuf  [maxMessage]byte
+	// written are the units of the memory that host functions have written to, as
+	// rewrite.WrittenExport has those of the guest.
+	written      uint64
+	writtenShift int
+	stderr       []byte
+	paths        paths
+	scratch      []byte            // what is encoded and not kept
+	subtrees     map[string][]byte // what is, by path
 }
 
 // said is a text of the guest's. The last one that somebody wanted to have is kept: it
@@ -153,6 +158,23 @@ func (c *call) view(function string, ptr, length uint32) []byte {
 	return buf[from:to:to]
 }
 
+// wrote notes that a part of the guest's memory is written to. It lies in the memory.
+func (c *call) wrote(ptr uint32, length int) {
+	if length == 0 {
+		return
+	}
+	first := int(ptr) >> c.writtenShift
+	more := min((int(ptr)+length-1)>>c.writtenShift-first, 63)
+	c.written |= bits.RotateLeft64(^uint64(0)>>(63-more), first)
+}
+
+// space returns a part of the guest's memory to be written to.
+func (c *call) space(function string, ptr, length uint32) []byte {
+	b := c.view(function, ptr, length)
+	c.wrote(ptr, len(b))
+	return b
+}
+
 // setResult keeps what the guest says of its verdict.
 func (c *call) setResult(code, message []byte) {
 	if len(code) > maxCode {
@@ -196,8 +218,8 @@ func harmless(text []byte) string {
 	}, strings.ToValidUTF8(string(text), "\uFFFD"))
 }
 
-// written returns what the guest wrote to its output, to be put behind an error.
-func (c *call) written() string {
+// output returns what the guest wrote to its output, to be put behind an error.
+func (c *call) output() string {
 	text := strings.TrimSpace(harmless(c.stderr))
 	switch {
 	case text == "":

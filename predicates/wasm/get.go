@@ -36,6 +36,7 @@ func get(c *call, stack []uint64) {
 		units += uint64(n) >> copiedShift
 		c.charge(units)
 		copy(out, text)
+		c.wrote(buf, n)
 	} else {
 		c.charge(units)
 	}

@@ -103,7 +103,7 @@ func (g *Guest) Validate(ctx context.Context, params map[string]any) error {
 	i.memory.limit = uint64(g.limits.Memory)
 	accepted, e := i.run(i.validate, exportValidate, g.limits.Fuel)
 	if e == nil && accepted != 1 {
-		e = newError(ValidationRefused, "the module refuses params and settings: %s%s", i.call.said(), i.call.written())
+		e = newError(ValidationRefused, "the module refuses params and settings: %s%s", i.call.said(), i.call.output())
 	}
 	pool.release(i, e == nil)
 	if e != nil {
@@ -169,9 +169,9 @@ func (g *Guest) evaluate(ctx context.Context, i *instance, d *Document, words bo
 		}
 		return result, nil
 	case cannot:
-		return Result{}, newError(GuestError, "the module cannot judge: %s%s", c.said(), c.written())
+		return Result{}, newError(GuestError, "the module cannot judge: %s%s", c.said(), c.output())
 	}
-	return Result{}, newError(BadResult, "dw_evaluate returned %d, not 0 to 3%s", n, c.written())
+	return Result{}, newError(BadResult, "dw_evaluate returned %d, not 0 to 3%s", n, c.output())
 }
 
 // note counts faults in a row and parks a guest that has too many.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math/bits"
 	"strings"
 
 	"github.com/tetratelabs/wazero"
@@ -22,6 +23,7 @@ type instance struct {
 	validate api.Function // nil if there is none
 	fuel     api.MutableGlobal
 	room     api.Global // on the native stack
+	written  api.MutableGlobal
 	globals  []api.MutableGlobal
 	call     call
 	stack    [1]uint64
@@ -34,34 +36,7 @@ type instance struct {
 // snapshot is the state that a module's instances have before each call.
 type snapshot struct {
 	memory  []byte
-	parts   []part
 	globals []uint64
-}
-
-// part is a piece of a snapshot's memory. Most of it is zero as a rule, which is
-// quicker to write than to copy.
-type part struct {
-	from, to int
-	zero     bool
-}
-
-// partSize is the size of the smallest part.
-const partSize = 1024
-
-// partsOf returns the memory in parts as long as possible.
-func partsOf(memory []byte) []part {
-	var parts []part
-	var zeros [partSize]byte
-	for at := 0; at < len(memory); at += partSize {
-		to := min(at+partSize, len(memory))
-		zero := bytes.Equal(memory[at:to], zeros[:to-at])
-		if n := len(parts); n > 0 && parts[n-1].zero == zero {
-			parts[n-1].to = to
-			continue
-		}
-		parts = append(parts, part{at, to, zero})
-	}
-	return parts
 }
 
 // newInstance makes an instance. What it starts with must fit the budget, which the
@@ -88,6 +63,8 @@ func (c *code) newInstance(ctx context.Context, mem *memory, from *snapshot) (_ 
 	i.fuel = i.module.ExportedGlobal(rewrite.FuelExport).(api.MutableGlobal)
 	i.call.fuel = i.fuel
 	i.room = i.module.ExportedGlobal(rewrite.StackExport)
+	i.written = i.module.ExportedGlobal(rewrite.WrittenExport).(api.MutableGlobal)
+	i.call.writtenShift = c.meta.WrittenShift
 	for _, name := range c.meta.Globals {
 		i.globals = append(i.globals, i.module.ExportedGlobal(name).(api.MutableGlobal))
 	}
@@ -116,32 +93,46 @@ func (i *instance) takeOver() error {
 			return newError(MemoryLimit, "no room for the %d bytes of memory that the module starts with: %s is reached", len(s.memory), i.memory.denied)
 		}
 	}
+	i.call.written = ^uint64(0)
 	i.reset()
 	return nil
 }
 
-// save returns the instance's state.
+// save returns the instance's state, to which it can be reset from then on.
 func (i *instance) save() *snapshot {
 	s := &snapshot{memory: bytes.Clone(i.memory.buf), globals: make([]uint64, len(i.globals))}
-	s.parts = partsOf(s.memory)
 	for n, g := range i.globals {
 		s.globals[n] = g.Get()
 	}
+	i.written.Set(0)
+	i.call.written = 0
 	return s
 }
 
 // reset puts the state back, after which the instance knows nothing of any call.
-// It reports whether that can be done: not if the memory has grown.
+// It reports whether that can be done: not if the memory has grown. What neither the
+// guest nor a host function has written to is as it was.
 func (i *instance) reset() bool {
-	s := i.from
-	if len(i.memory.buf) != len(s.memory) {
+	s, buf := i.from, i.memory.buf
+	if len(buf) != len(s.memory) {
 		return false
 	}
-	for _, p := range s.parts {
-		if p.zero {
-			clear(i.memory.buf[p.from:p.to])
-		} else {
-			copy(i.memory.buf[p.from:p.to], s.memory[p.from:p.to])
+	units := i.written.Get() | i.call.written
+	i.written.Set(0)
+	i.call.written = 0
+	shift := i.call.writtenShift
+	// A unit has a namesake in each of the parts of 64 units.
+	for part := 0; part < len(buf); part += 64 << shift {
+		for left := units; left != 0; {
+			first := bits.TrailingZeros64(left)
+			n := bits.TrailingZeros64(^(left >> first))
+			from := part + first<<shift
+			if from >= len(buf) {
+				break
+			}
+			to := min(from+n<<shift+rewrite.WrittenSlack, len(buf))
+			copy(buf[from:to], s.memory[from:to])
+			left &^= (1<<n - 1) << first
 		}
 	}
 	for n, g := range i.globals {
@@ -168,15 +159,15 @@ func (i *instance) failure(what string, err error) *Error {
 	e, ok := errors.AsType[*Error](err)
 	switch {
 	case ok && e != errOutOfFuel:
-		return &Error{Reason: e.Reason, Message: e.Message + i.call.written()}
+		return &Error{Reason: e.Reason, Message: e.Message + i.call.output()}
 	case ok, i.outOfFuel():
-		return newError(FuelExhausted, "%s: the fuel is used up%s", what, i.call.written())
+		return newError(FuelExhausted, "%s: the fuel is used up%s", what, i.call.output())
 	case i.room != nil && int64(i.room.Get()) < 0:
-		return newError(Trap, "%s: calls are nested too deeply%s", what, i.call.written())
+		return newError(Trap, "%s: calls are nested too deeply%s", what, i.call.output())
 	case i.memory.denied != "":
-		return newError(MemoryLimit, "%s: no memory could be added to the %d KiB, %s is reached: %s%s", what, len(i.memory.buf)>>10, i.memory.denied, trapText(err), i.call.written())
+		return newError(MemoryLimit, "%s: no memory could be added to the %d KiB, %s is reached: %s%s", what, len(i.memory.buf)>>10, i.memory.denied, trapText(err), i.call.output())
 	}
-	return newError(Trap, "%s: %s%s", what, trapText(err), i.call.written())
+	return newError(Trap, "%s: %s%s", what, trapText(err), i.call.output())
 }
 
 func (i *instance) outOfFuel() bool { return i.fuel != nil && int64(i.fuel.Get()) < 0 }

@@ -28,14 +28,14 @@ var wasi = func() []function {
 		{name: "environ_sizes_get", params: []api.ValueType{i32, i32}, call: wasiZeroSizes},
 		{name: "sched_yield", call: wasiNothing},
 		{name: "clock_time_get", params: []api.ValueType{i32, i64, i32}, call: func(c *call, stack []uint64) {
-			binary.LittleEndian.PutUint64(c.view("clock_time_get", uint32(stack[2]), 8), wasiTime)
+			binary.LittleEndian.PutUint64(c.space("clock_time_get", uint32(stack[2]), 8), wasiTime)
 			stack[0] = wasiOK
 		}},
 		{name: "random_get", params: []api.ValueType{i32, i32}, call: wasiRandom},
 		{name: "fd_write", params: []api.ValueType{i32, i32, i32, i32}, call: wasiWrite},
 		// Go sleeps for a moment before it writes why it panics.
 		{name: "poll_oneoff", params: []api.ValueType{i32, i32, i32, i32}, call: func(c *call, stack []uint64) {
-			binary.LittleEndian.PutUint32(c.view("poll_oneoff", uint32(stack[3]), 4), 0)
+			binary.LittleEndian.PutUint32(c.space("poll_oneoff", uint32(stack[3]), 4), 0)
 			stack[0] = wasiOK
 		}},
 		{name: "proc_exit", params: []api.ValueType{i32}, call: func(c *call, stack []uint64) {
@@ -73,7 +73,7 @@ func wasiNoFile(_ *call, stack []uint64) { stack[0] = wasiBadFD }
 // wasiZeroSizes says that there are no arguments, in no bytes.
 func wasiZeroSizes(c *call, stack []uint64) {
 	for _, ptr := range stack[:2] {
-		binary.LittleEndian.PutUint32(c.view("sizes_get", uint32(ptr), 4), 0)
+		binary.LittleEndian.PutUint32(c.space("sizes_get", uint32(ptr), 4), 0)
 	}
 	stack[0] = wasiOK
 }
@@ -81,7 +81,7 @@ func wasiZeroSizes(c *call, stack []uint64) {
 // wasiRandom fills a buffer with the numbers of a generator that begins anew with
 // each call.
 func wasiRandom(c *call, stack []uint64) {
-	buf := c.view("random_get", uint32(stack[0]), uint32(stack[1]))
+	buf := c.space("random_get", uint32(stack[0]), uint32(stack[1]))
 	c.charge(uint64(len(buf)))
 	for i := range buf {
 		// The multiplier and increment of Knuth's MMIX.
@@ -113,6 +113,6 @@ func wasiWrite(c *call, stack []uint64) {
 		c.stderr = append(c.stderr, part[:room]...)
 		total += uint32(len(part))
 	}
-	binary.LittleEndian.PutUint32(c.view("fd_write", written, 4), total)
+	binary.LittleEndian.PutUint32(c.space("fd_write", written, 4), total)
 	stack[0] = wasiOK
 }

@@ -11,8 +11,9 @@ type function struct {
 	regions []region
 	// frames are the open blocks: the region that each belongs to.
 	frames []int
-	bulk   bool // the second added local is in use
-	grows  bool // it may grow the memory
+	added  []byte        // the types of the locals that are added
+	temps  [temps]uint32 // which of them is for what, counted from 1
+	grows  bool          // it may grow the memory
 	frame  frame
 	exit   []byte // the type of a block that gives its results
 }
@@ -73,6 +74,7 @@ func (f *function) rewrite() {
 		f.locals += n
 		f.frame.wide = f.copyType() == typeV128 || f.frame.wide
 	}
+	f.temp(tempCheck)
 	f.declarations = f.out
 	f.out = make([]byte, 0, f.left()*3/2)
 	f.regions, f.frames = []region{{}}, []int{0}
@@ -85,16 +87,12 @@ func (f *function) rewrite() {
 // assemble returns the function's new code: with the locals, and with the charges
 // of the regions at that price of a load or store.
 func (f *function) assemble(price uint64) []byte {
-	added := 1
-	if f.bulk {
-		added = 2
-	}
 	code := make([]byte, 0, len(f.out)+len(f.declarations)+32*len(f.regions)+16)
-	code = append(appendU32(code, uint32(f.groups+added)), f.declarations...)
-	code = append(code, 1, typeI64)
-	if f.bulk {
-		code = append(code, 1, typeI32)
+	code = append(appendU32(code, uint32(f.groups+len(f.added))), f.declarations...)
+	for _, t := range f.added {
+		code = append(code, 1, t)
 	}
+	words := f.frame.words(f.locals + uint32(len(f.added)))
 	done := 0
 	for i, region := range f.regions {
 		code = append(code, f.out[done:region.head]...)
@@ -104,7 +102,7 @@ func (f *function) assemble(price uint64) []byte {
 		code = f.appendCheck(code, f.globals)
 		if i == 0 && f.frame.calls {
 			code = appendU32(append(code, opGlobalGet), f.globals+1)
-			code = append(appendSigned(append(code, opI64Const), f.frame.words(f.locals)), opI64Sub)
+			code = append(appendSigned(append(code, opI64Const), words), opI64Sub)
 			code = f.appendCheck(code, f.globals+1)
 			// Whatever leaves the function leaves this block.
 			code = append(append(code, opBlock), f.exit...)
@@ -113,7 +111,7 @@ func (f *function) assemble(price uint64) []byte {
 	code = append(code, f.out[done:]...)
 	if f.frame.calls {
 		code = appendU32(append(code, opGlobalGet), f.globals+1)
-		code = append(appendSigned(append(code, opI64Const), f.frame.words(f.locals)), opI64Add)
+		code = append(appendSigned(append(code, opI64Const), words), opI64Add)
 		code = append(appendU32(append(code, opGlobalSet), f.globals+1), opEnd)
 	}
 	return code
@@ -122,17 +120,16 @@ func (f *function) assemble(price uint64) []byte {
 // appendCheck stores what is on top of the stack in a meter, and traps if it is
 // below zero. It is stored first, so that whoever called can see why.
 func (f *function) appendCheck(code []byte, meter uint32) []byte {
-	code = appendU32(append(code, opLocalTee), f.locals)
+	code = appendU32(append(code, opLocalTee), f.temp(tempCheck))
 	code = appendU32(append(code, opGlobalSet), meter)
-	code = appendU32(append(code, opLocalGet), f.locals)
+	code = appendU32(append(code, opLocalGet), f.temp(tempCheck))
 	return append(code, opI64Const, 0, opI64LtS, opIf, blockEmpty, opUnreachable, opEnd)
 }
 
 // chargeLength subtracts the i32 on top of the stack, shifted right, and leaves it
 // there.
 func (f *function) chargeLength(shift int64) {
-	f.bulk = true
-	length := f.locals + 1
+	length := f.temp(tempLength)
 	code := appendU32(append(f.out, opLocalTee), length)
 	code = appendU32(append(code, opGlobalGet), f.globals)
 	code = appendU32(append(code, opLocalGet), length)
@@ -157,8 +154,14 @@ func (f *function) instruction() {
 		}
 		return
 	}
-	if op == opMisc {
+	switch op {
+	case opMisc:
 		f.misc()
+		return
+	case opVector:
+		f.current().weight += known.weight
+		f.frame.instructions++
+		f.vector()
 		return
 	}
 	if known.immediate == immMemory {
@@ -169,6 +172,10 @@ func (f *function) instruction() {
 	f.frame.instructions++
 	if op == opReturn {
 		f.out = appendU32(append(f.out, opBranch), uint32(len(f.frames)-1))
+		return
+	}
+	if known.immediate == immMemory && op >= opFirstStore {
+		f.store(op)
 		return
 	}
 	f.out = append(f.out, op)
@@ -225,14 +232,20 @@ func (f *function) instruction() {
 		f.copyBytes(8)
 	case immRefType:
 		f.copyRefType()
-	case immVector:
-		f.vector()
 	case immNone:
 		if op == opEnd {
 			f.frames = f.frames[:len(f.frames)-1]
 			f.frame.closeBlock()
 		}
 	}
+}
+
+// store reads and writes a store.
+func (f *function) store(op byte) {
+	f.beforeStore(storeTemp(op))
+	f.out = append(f.out, op)
+	f.copyU32()
+	f.afterStore(f.copyU32())
 }
 
 // label refuses a branch to a block that isn't there: the one that is put around
@@ -305,6 +318,11 @@ func (f *function) misc() {
 		weight = weightSlow
 	}
 	f.current().weight += weight
+	writes := op == miscMemoryInit || op == miscMemoryCopy || op == miscMemoryFill
+	if writes {
+		f.beforeBulk()
+		defer f.afterBulk()
+	}
 	f.out = appendU32(append(f.out, opMisc), op)
 	switch op {
 	case miscMemoryInit:
@@ -332,8 +350,14 @@ func (f *function) misc() {
 
 // vector reads and writes what follows the prefix of vector instructions.
 func (f *function) vector() {
-	op := f.copyByte()
+	op := f.readByte()
 	f.frame.wide = true
+	if op == vectorStore || op >= vectorStoreLane && op < vectorStoreLane+4 {
+		f.current().memory++
+		f.vectorStore(op)
+		return
+	}
+	f.out = append(f.out, opVector, op)
 	// The engine takes the opcode for a byte and the second byte of its number for
 	// a nop, so that only the shortest form means the same to everybody.
 	if op >= 0x80 {
@@ -357,4 +381,16 @@ func (f *function) vector() {
 	if kind == vectorLane || kind == vectorMemoryLane {
 		f.copyByte()
 	}
+}
+
+// vectorStore reads and writes the store of a vector, or of a lane of one.
+func (f *function) vectorStore(op byte) {
+	f.beforeStore(tempV128)
+	f.out = append(f.out, opVector, op)
+	f.copyU32()
+	offset := f.copyU32()
+	if op != vectorStore {
+		f.copyByte()
+	}
+	f.afterStore(offset)
 }

@@ -27,6 +27,13 @@
 // price for the way to the host and back; its length is bounded by the limits of
 // memory and tables, which never shrink.
 //
+// A third global, exported as WrittenExport, says which parts of the memory have been
+// written to, so that whoever puts the memory back need copy only these: each store
+// sets the bit of the unit of memory at its address, and what fills, copies or
+// initializes sets those of all units from its address to its end. Where there are more
+// units than bits, those that are 64 apart share one. Rewritten.WrittenShift is the size
+// of a unit: a sixty-fourth of the memory that the module starts with.
+//
 // In the same pass every mutable global of a number type is exported under Prefix,
 // so that its value can be saved and put back; the start function is exported as
 // StartExport and no longer called by the engine, which would hide why it failed;
@@ -54,6 +61,9 @@
 //   - With enough fuel, and calls not nested deeper than StackWords, the result
 //     behaves as the original does. An original that the engine refuses is refused
 //     by the engine or here.
+//   - After each call that returns, what has no bit set in WrittenExport and lies more
+//     than WrittenSlack bytes behind what has one, is as it was before the bits were
+//     cleared, but for what host functions have written.
 //   - Numbers of things are bounded by the bytes that are there to describe them,
 //     and by the constants of limits.go, before anything is allocated for them: the
 //     engine behind believes what it reads.

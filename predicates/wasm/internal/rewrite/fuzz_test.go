@@ -67,7 +67,7 @@ func FuzzModule(f *testing.F) {
 		if bytes.Contains(r.Binary, []byte{opMisc, miscTableGrow}) {
 			return // the size of tables is cut, and the guest may see that
 		}
-		p := twin{a, b}
+		p := twin{a, b, r.WrittenShift}
 		p.same(t, "start")
 		room := b.ExportedGlobal(StackExport).(api.MutableGlobal)
 		meter := b.ExportedGlobal(FuelExport).(api.MutableGlobal)
@@ -85,6 +85,7 @@ func FuzzModule(f *testing.F) {
 			args = args[:paramWords(g.Definition().ParamTypes())]
 			meter.Set(fuel)
 			room.Set(StackWords) // which a trap leaves where it is
+			before := p.beforeCall()
 			y, errY := g.Call(ctx, args...)
 			if int64(meter.Get()) < 0 {
 				return // the original may run for ever
@@ -94,6 +95,9 @@ func FuzzModule(f *testing.F) {
 			}
 			if errY != nil && strings.Contains(cause(errY), "stack overflow") {
 				return // where that is depends on the size of the frames
+			}
+			if errY == nil {
+				p.noted(t, e.Name, before)
 			}
 			types := g.Definition().ResultTypes()
 			x, errX := a.ExportedFunction(e.Name).Call(ctx, args...)

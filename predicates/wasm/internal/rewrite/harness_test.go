@@ -39,7 +39,10 @@ func engine(t testing.TB) wazero.Runtime {
 }
 
 // twin is one module, plain and rewritten.
-type twin struct{ plain, metered api.Module }
+type twin struct {
+	plain, metered api.Module
+	shift          int // WrittenShift
+}
 
 func (p twin) close() {
 	for _, m := range []api.Module{p.plain, p.metered} {
@@ -108,6 +111,30 @@ func (p twin) same(t testing.TB, what string) {
 	t.Helper()
 	if !bytes.Equal(memory(p.plain), memory(p.metered)) {
 		t.Fatalf("%s: memories differ", what)
+	}
+}
+
+// beforeCall forgets what was written to, and returns what the memory is.
+func (p twin) beforeCall() []byte {
+	p.metered.ExportedGlobal(WrittenExport).(api.MutableGlobal).Set(0)
+	return bytes.Clone(memory(p.metered))
+}
+
+// noted fails if a call has changed the memory where it isn't said to have.
+func (p twin) noted(t testing.TB, what string, before []byte) {
+	t.Helper()
+	after := memory(p.metered)
+	units := p.metered.ExportedGlobal(WrittenExport).Get()
+	bit := func(at int) uint64 { return units >> (at >> p.shift % 64) & 1 }
+	const chunk = 256
+	for at := 0; at < len(before); at++ {
+		if rest := min(chunk, len(before)-at); bytes.Equal(before[at:at+rest], after[at:at+rest]) {
+			at += rest - 1
+			continue
+		}
+		if before[at] != after[at] && bit(at)|bit(max(at-WrittenSlack, 0)) == 0 {
+			t.Fatalf("%s: byte %#x has changed, units of %d bytes that are noted: %#x", what, at, 1<<p.shift, units)
+		}
 	}
 }
 

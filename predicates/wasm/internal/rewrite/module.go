@@ -21,6 +21,14 @@ const FuelExport = Prefix + "fuel"
 // call that returns, and below zero after one that was nested too deeply.
 const StackExport = Prefix + "stack"
 
+// WrittenExport is the name of the exported global that says which parts of the memory
+// the module has written to, a mutable i64: see Rewritten.WrittenShift. It is right
+// after every call that returns, and nobody but the caller sets it to 0.
+const WrittenExport = Prefix + "written"
+
+// WrittenSlack is how many bytes behind a unit a write may go that began in it.
+const WrittenSlack = 15
+
 // StartExport is the name under which a module's start function is exported. The
 // rewritten module has none, so that whoever runs it can tell why it failed.
 const StartExport = Prefix + "start"
@@ -43,6 +51,10 @@ type Rewritten struct {
 	Because []string
 	// MinPages is the memory's size at the start, 0 without a memory.
 	MinPages uint32
+	// WrittenShift says what the bits of WrittenExport are about: bit n about all bytes
+	// whose address, shifted right by that, is n modulo 64. Host functions that write to
+	// the memory aren't known of.
+	WrittenShift int
 	// HasStart says that the module has a start function, to be called as
 	// StartExport before anything else.
 	HasStart bool
@@ -150,6 +162,7 @@ func (r *rewriter) keeps(what string) {
 // module that behaves like the original.
 func Module(binary []byte, fuel int64) (*Rewritten, error) {
 	r := &rewriter{fuel: fuel, declared: map[uint32]bool{}}
+	r.WrittenShift = leastShift
 	if err := r.read(binary); err != nil {
 		return nil, err
 	}
@@ -244,6 +257,7 @@ func (r *rewriter) section(c *coder, id byte) {
 		for range c.copyCount("memories", 1) {
 			r.MinPages, r.maxPages = r.memory(c)
 		}
+		r.WrittenShift = writtenShift(r.MinPages)
 	case sectionGlobal:
 		r.globalSection(c)
 	case sectionExport:

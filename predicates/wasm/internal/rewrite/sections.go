@@ -227,13 +227,14 @@ func (r *rewriter) globalSection(c *coder) {
 }
 
 // meterCount is how many globals are added: the first holds the fuel, the second the
-// room on the stack.
-const meterCount = 2
+// room on the stack, the third what was written to.
+const meterCount = 3
 
 // meters are the globals that are added.
 func (r *rewriter) meters() []byte {
 	fuel := append(appendSigned([]byte{typeI64, 1, opI64Const}, r.fuel), opEnd)
-	return append(appendSigned(append(fuel, typeI64, 1, opI64Const), StackWords), opEnd)
+	stack := append(appendSigned(append(fuel, typeI64, 1, opI64Const), StackWords), opEnd)
+	return append(stack, typeI64, 1, opI64Const, 0, opEnd)
 }
 
 // constant copies a constant expression.
@@ -333,7 +334,8 @@ func (r *rewriter) exportAll() []byte {
 		out = appendU32(append(appendName(out, StartExport), 0), r.start)
 	}
 	out = appendU32(append(appendName(out, FuelExport), 3), r.globals)
-	return appendU32(append(appendName(out, StackExport), 3), r.globals+1)
+	out = appendU32(append(appendName(out, StackExport), 3), r.globals+1)
+	return appendU32(append(appendName(out, WrittenExport), 3), r.globals+2)
 }
 
 // element copies an element segment.

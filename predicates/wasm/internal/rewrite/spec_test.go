@@ -171,7 +171,7 @@ func startTwin(t testing.TB, at string, plain, metered wazero.Runtime, binary []
 	if compilesA != compilesB || (errA == nil) != (errB == nil) {
 		t.Fatalf("%s: plain gives %v, rewritten %v", at, errA, errB)
 	}
-	p := twin{a, b}
+	p := twin{a, b, rewritten.WrittenShift}
 	if errA != nil {
 		if compilesA && cause(errA) != cause(errB) {
 			t.Fatalf("%s: plain starts with %v, rewritten with %v", at, errA, errB)
@@ -195,7 +195,11 @@ func (p twin) call(t testing.TB, at, name string, args []uint64) bool {
 	p.metered.ExportedGlobal(FuelExport).(api.MutableGlobal).Set(ample)
 	room := p.metered.ExportedGlobal(StackExport).(api.MutableGlobal)
 	room.Set(StackWords) // which a trap leaves where it is
+	before := p.beforeCall()
 	y, errY := g.Call(ctx, args...)
+	if errY == nil {
+		p.noted(t, at, before)
+	}
 	if errY == nil && room.Get() != StackWords {
 		t.Fatalf("%s: %s%v returns with room for %d words on the stack", at, name, args, int64(room.Get()))
 	}

@@ -55,22 +55,33 @@ const (
 	opEnd          = 0x0b
 	opBranch       = 0x0c
 	opReturn       = 0x0f
+	opDrop         = 0x1a
+	opSelect       = 0x1b
 	opCall         = 0x10
 	opCallIndirect = 0x11
 	opLocalGet     = 0x20
+	opLocalSet     = 0x21
 	opLocalTee     = 0x22
 	opGlobalGet    = 0x23
 	opGlobalSet    = 0x24
 	opTableSet     = 0x26
+	opFirstStore   = 0x36
 	opMemoryGrow   = 0x40
 	opI32Const     = 0x41
 	opI64Const     = 0x42
 	opF32Const     = 0x43
 	opF64Const     = 0x44
 	opI64LtS       = 0x53
+	opI64LtU       = 0x54
+	opI32Add       = 0x6a
+	opI32ShrU      = 0x76
 	opI64Add       = 0x7c
 	opI64Sub       = 0x7d
+	opI64And       = 0x83
+	opI64Or        = 0x84
+	opI64Shl       = 0x86
 	opI64ShrU      = 0x88
+	opI64Rotl      = 0x89
 	opI64ExtendU   = 0xad
 	opRefNull      = 0xd0
 	opRefFunc      = 0xd2
@@ -90,8 +101,10 @@ const (
 	miscTableSize  = 0x10
 	miscTableFill  = 0x11
 
-	vectorConst   = 0x0c
-	vectorShuffle = 0x0d
+	vectorStore     = 0x0b
+	vectorConst     = 0x0c
+	vectorShuffle   = 0x0d
+	vectorStoreLane = 0x58 // the first of four
 )
 
 // plain returns what is known of a one-byte opcode.
