@@ -54,3 +54,17 @@ func BenchmarkEvaluate(b *testing.B) {
 		}
 	}
 }
+
+// A context that has ended closes nothing: a guest is stopped by its fuel. (The engine's
+// own way to stop one closes its module for good, and makes every loop slower.)
+func TestEndedContextClosesNothing(t *testing.T) {
+	g := guest(t, newRuntime(t, WithInstances(1)), "attached", Use{})
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for range 3 {
+		r, err := g.Evaluate(ended, &Document{Object: object(map[string]any{"state": "Attached"})}, false)
+		if err != nil || r.Decision != Done {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	}
+}
