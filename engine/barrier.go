@@ -6,8 +6,8 @@ import "k8s.io/apimachinery/pkg/types"
 // write (the floor) or by another object of the same name (the pin).
 type barrier struct {
 	// floor is the version below which nothing is judged, inclusive; a judged
-	// version raises it. Empty: none, or (written) one that can't be compared.
-	floor string
+	// version raises it. Zero: none, or (written) one that is empty.
+	floor level
 	// pin is the UID of the one object that the wait is about, empty until known.
 	pin types.UID
 	// known: the reference, After or Wait has met the object, so that its absence
@@ -39,12 +39,16 @@ const (
 )
 
 // order relates a version to the floor; without a floor everything is above it.
-func (b *barrier) order(version *ranked) order {
-	if b.floor == "" && !b.written {
+func (b *barrier) order(v *ranked) order {
+	if b.floor == (level{}) && !b.written {
 		return above
 	}
-	return version.to(b.floor)
+	return v.to(b.floor)
 }
+
+// newer reports whether a version in that order to the floor is above all that
+// were judged: these have raised the floor, if they could be compared.
+func (b *barrier) newer(order order) bool { return order == above && b.floor.number != 0 }
 
 // counts reports whether an absence or another UID may mean that the object is gone.
 func (b *barrier) counts() bool { return b.known && b.counting }
@@ -98,7 +102,7 @@ func (b *barrier) admitUnordered(s *sighting, other bool) admission {
 		return dropped
 	case s.via == viaTombstone && b.pin != "" && s.uid == b.pin:
 		return admitted // gone for good, whatever the version
-	case s.present() && !other && s.version != "" && s.version == b.floor:
+	case s.present() && !other && s.version != "" && s.version == b.floor.String():
 		return admitted // our own write
 	}
 	return unseen
@@ -109,7 +113,7 @@ func (b *barrier) admitUnordered(s *sighting, other bool) admission {
 func (b *barrier) judged(version *ranked, uid types.UID, p Presence) {
 	if version.comparable {
 		if order := version.to(b.floor); order == above || order == unknown {
-			b.floor, b.own = version.version, false
+			b.floor, b.own = version.level(), false
 		}
 	}
 	b.reached = true
@@ -126,12 +130,14 @@ func (b *barrier) look() { b.looking, b.counting = true, true }
 
 // after sets the barrier of the caller's own write. A version judged already
 // stays the floor if it is the newer one.
-func (b *barrier) after(version string, uid types.UID) {
-	own := version
-	if comparableVersion(version) && comparableVersion(b.floor) {
-		version = newerVersion(b.floor, version)
+func (b *barrier) after(written string, uid types.UID) {
+	own := rank(written)
+	if own.to(b.floor) != below {
+		b.floor, b.own = own.level(), true
+	} else {
+		b.own = false
 	}
-	b.floor, b.own, b.written, b.known, b.counting, b.reached = version, version == own, true, true, true, false
+	b.written, b.known, b.counting, b.reached = true, true, true, false
 	if uid != "" {
 		b.pin = uid
 	}
@@ -139,5 +145,5 @@ func (b *barrier) after(version string, uid types.UID) {
 
 // dropFloor forgets the floor, because the server's versions went back.
 func (b *barrier) dropFloor() {
-	b.floor, b.own, b.written, b.reached = "", false, false, false
+	b.floor, b.own, b.written, b.reached = level{}, false, false, false
 }

@@ -64,7 +64,8 @@ func closedError(t *testing.T, w *engine.Waiter) *engine.WaitError {
 	return nil
 }
 
-// Where nothing is judged, a wait costs itself and its object, and its end nothing.
+// Where nothing is judged, a wait costs itself with its object, in one piece, and the
+// first slots of the index, and its end nothing.
 func TestRegisterClose_AllocatesTheWaiterAndItsObject(t *testing.T) {
 	e, _, _ := started(t, false)
 	request := engine.Request{Ref: refTo("x"), Predicate: "ready"}

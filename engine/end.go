@@ -7,8 +7,16 @@ import (
 
 // endLocked ends the waiter, once; object.mu is held. The caller detaches it.
 func (o *object) endLocked(w *Waiter, outcome *outcome) {
+	if done := o.decideLocked(w, outcome); done != nil {
+		close(done)
+	}
+}
+
+// decideLocked is endLocked but for the wake-up: it returns the channel that the
+// caller closes, nil if nobody waits.
+func (o *object) decideLocked(w *Waiter, outcome *outcome) (done chan struct{}) {
 	if w.outcome != nil {
-		return
+		return nil
 	}
 	w.unblock()
 	x := w.extra
@@ -18,9 +26,6 @@ func (o *object) endLocked(w *Waiter, outcome *outcome) {
 		x.patience = stopTimer(x.patience)
 	}
 	w.outcome = outcome
-	if w.done != nil {
-		close(w.done)
-	}
 	if x != nil {
 		for m := x.joined; m != nil; m = m.next {
 			m.joint.ended(w)
@@ -29,6 +34,7 @@ func (o *object) endLocked(w *Waiter, outcome *outcome) {
 	if observer := o.source.engine.observer; observer != nil {
 		observer.WaiterEnded(WaitEnd{Operation: w.terms.operation, Predicate: w.terms.id, Outcome: outcome.kind(), Took: w.age()})
 	}
+	return w.done
 }
 
 // decided makes the outcome of a decisive verdict.
@@ -93,7 +99,7 @@ func (w *Waiter) statusLocked() Verdict {
 	switch {
 	case w.last.valid:
 	case w.blocked != nil:
-		v.Reason, v.Message = ReasonBeforeBarrier, w.blocked.message(w.barrier.floor)
+		v.Reason, v.Message = ReasonBeforeBarrier, w.blocked.message(w.barrier.floor.String())
 	default:
 		v.Reason, v.Message = w.object.source.nothingSeen(!w.object.source.listed.Load())
 	}

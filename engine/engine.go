@@ -219,24 +219,25 @@ func (e *Engine) Register(req Request) (*Waiter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("registering a wait on %s: %w", req.Ref, err)
 	}
-	w := &Waiter{
+	made := Waiter{
 		born:   e.sinceBorn(),
 		number: set.number,
 		terms:  agreed.terms,
 		judge:  agreed.judge,
 	}
 	if len(req.Params) > 0 {
-		w.params = maps.Clone(req.Params)
+		made.params = maps.Clone(req.Params)
 	}
-	w.setShadows(agreed.shadows)
+	made.setShadows(agreed.shadows)
 	if req.Supersedes != "" {
-		w.need().key = req.Supersedes
+		made.need().key = req.Supersedes
 	}
-	w.barrier.pin, w.barrier.known = req.Ref.UID, req.Ref.UID != ""
+	made.barrier.pin, made.barrier.known = req.Ref.UID, req.Ref.UID != ""
 	if agreed.terms.timeout > 0 {
-		w.need().timeout.after = agreed.terms.timeout
+		made.need().timeout.after = agreed.terms.timeout
 	}
-	if err := source.register(w, req.Ref.NamespacedName()); err != nil {
+	w, err := source.register(&made, req.Ref.NamespacedName())
+	if err != nil {
 		return nil, fmt.Errorf("registering a wait on %s: %w", req.Ref, err)
 	}
 	// Before the first list there is nothing to look at: awaitSync has everyone look

@@ -88,7 +88,7 @@ type judge struct {
 func (j *judge) Key() string { return j.key }
 func (j *judge) Judge(_ context.Context, o engine.Observation) engine.Judgement {
 	j.calls.Add(1)
-	judgement := j.decide(o)
+	judgement := j.say(o, false)
 	if !judgement.Verdict.Decisive() {
 		judgement.Verdict.Message, judgement.Verdict.Reason = "", ""
 	}
@@ -99,7 +99,11 @@ func (j *judge) Describe(_ context.Context, o engine.Observation) engine.Judgeme
 	return j.decide(o)
 }
 
-func (j *judge) decide(o engine.Observation) engine.Judgement {
+func (j *judge) decide(o engine.Observation) engine.Judgement { return j.say(o, true) }
+
+// say judges; the text of a pending verdict takes a while to make, so only if its
+// words are wanted.
+func (j *judge) say(o engine.Observation, words bool) engine.Judgement {
 	if j.predicate.judge != nil {
 		return j.predicate.judge(o, j.params)
 	}
@@ -114,7 +118,7 @@ func (j *judge) decide(o engine.Observation) engine.Judgement {
 			v.Decision = engine.Done
 		case strings.HasPrefix(state, "Failed"):
 			v.Decision, v.Code, v.Reason, v.Message = engine.Failed, codes.Unknown, "StateFailed", "the state is "+state
-		default:
+		case words:
 			v.Reason, v.Message = "StateOther", fmt.Sprintf("the state is %q", state)
 		}
 	case j.gone:

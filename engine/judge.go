@@ -55,7 +55,7 @@ func (o *object) plan(p *pass) (stale, unordered bool) {
 			shared = observationOf(ref, presence, s, w.barrier.pin)
 		}
 		j := w.jobLocked(shared)
-		j.same, j.judgement = !w.again && w.last.same(s, &p.version, presence), w.last.judgement
+		j.same, j.judgement = !w.again && w.last.same(s, &p.version, presence, w.barrier.newer(order)), w.last.judgement
 		p.jobs = append(p.jobs, j)
 	}
 	return stale, unordered
@@ -141,7 +141,9 @@ func (e *Engine) call(by *worker, t *terms, f func(context.Context, Observation)
 // changed meanwhile: then a look has been asked for, which judges anew. If their
 // judge has changed, they have seen the observation and judge it again.
 func (o *object) record(p *pass, jobs []job) {
-	now := o.source.engine.clock.Now()
+	engine := o.source.engine
+	now := engine.clock.Now()
+	at := p.seen.at.Sub(engine.born)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i := range jobs {
@@ -152,27 +154,28 @@ func (o *object) record(p *pass, jobs []job) {
 		case j.replay:
 			w.rejudged(j, now)
 		default:
-			w.judged(p, j, now)
+			w.judged(p, j, at, now)
 		}
 	}
 }
 
-// judged takes in what was judged of a sighting; object.mu is held.
-func (w *Waiter) judged(p *pass, j *job, now time.Time) {
+// judged takes in what was judged of a sighting, which had reached the engine at
+// that time since it was made; object.mu is held.
+func (w *Waiter) judged(p *pass, j *job, at time.Duration, now time.Time) {
 	s := &p.seen
 	presence, uid := j.observation.Presence, s.uid
 	w.barrier.judged(&p.version, uid, presence)
 	w.unblock()
-	if s.present() && w.last.uid != uid {
+	if w.extra != nil && s.present() && w.last.uid != uid {
 		w.dropHolds() // they were another object's
 	}
-	delivered := w.last.at
-	if !j.same {
-		delivered = s.at.Sub(w.object.source.engine.born)
-	} else if uid == "" {
-		uid = w.last.uid // whose absence it is was told before
+	if j.same {
+		at = w.last.at
+		if uid == "" {
+			uid = w.last.uid // whose absence it is was told before
+		}
 	}
-	w.last = judged{valid: true, presence: presence, object: j.observation.Object, uid: uid, version: s.version, at: delivered, judgement: j.judgement}
+	w.last = judged{valid: true, presence: presence, object: j.observation.Object, uid: uid, version: s.version, at: at, judgement: j.judgement}
 	switch {
 	case w.changes != j.changes:
 		w.judgeAnew()
@@ -198,30 +201,43 @@ func (w *Waiter) rejudged(j *job, now time.Time) {
 // the timers of those that wait for a hold time or for another try. p is the pass
 // that goes on.
 func (o *object) settle(p *pass) {
+	var ends endings
 	o.mu.Lock()
 	now, horizon := o.horizonLocked(p)
-	var ended []*Waiter
 	for w := range o.all() {
-		if o.settleLocked(w, now, horizon) {
-			ended = append(ended, w)
-		}
+		o.settleLocked(w, now, horizon, &ends)
 	}
 	o.mu.Unlock()
-	o.detach(ended...)
+	o.letOut(&ends)
 }
 
 // settleJobs is settle for the waiters of these jobs only.
 func (o *object) settleJobs(p *pass, jobs []job) {
+	var ends endings
 	o.mu.Lock()
 	now, horizon := o.horizonLocked(p)
-	var ended []*Waiter
 	for i := range jobs {
-		if w := jobs[i].waiter; w.outcome == nil && o.settleLocked(w, now, horizon) {
-			ended = append(ended, w)
+		if w := jobs[i].waiter; w.outcome == nil {
+			o.settleLocked(w, now, horizon, &ends)
 		}
 	}
 	o.mu.Unlock()
-	o.detach(ended...)
+	o.letOut(&ends)
+}
+
+// endings are waiters that a verdict has ended, and what wakes up those who wait.
+type endings struct {
+	waiters []*Waiter
+	wakes   []chan struct{}
+}
+
+// letOut gives the waiters back and then wakes up who waits, with no lock held:
+// whoever runs at once, on another processor, doesn't meet one.
+func (o *object) letOut(e *endings) {
+	o.detach(e.waiters...)
+	for _, done := range e.wakes {
+		close(done)
+	}
 }
 
 // horizonLocked returns the time, and up to when hold times may be taken as
@@ -237,12 +253,15 @@ func (o *object) horizonLocked(p *pass) (now, horizon time.Time) {
 	return now, now
 }
 
-// settleLocked reports whether the waiter has ended; object.mu is held.
-func (o *object) settleLocked(w *Waiter, now, horizon time.Time) bool {
+// settleLocked ends the waiter if there is a verdict; object.mu is held.
+func (o *object) settleLocked(w *Waiter, now, horizon time.Time, ends *endings) {
 	if w.barrier.looking {
 		if v := w.verdictAt(horizon); v.Decisive() {
-			o.endLocked(w, w.decided(v, now))
-			return true
+			if done := o.decideLocked(w, w.decided(v, now)); done != nil {
+				ends.wakes = append(ends.wakes, done)
+			}
+			ends.waiters = append(ends.waiters, w)
+			return
 		}
 	}
 	switch x := w.extra; {
@@ -252,7 +271,6 @@ func (o *object) settleLocked(w *Waiter, now, horizon time.Time) bool {
 	default:
 		w.stopTimer()
 	}
-	return false
 }
 
 // contextWithLogger is what judges are called with.

@@ -22,14 +22,17 @@ type judged struct {
 
 // same reports whether the sighting, judged as p, would be judged as before: the
 // same object at the same version (a resync), or still absent in the same way.
-func (j *judged) same(s *sighting, version *ranked, p Presence) bool {
-	if !j.valid || j.presence != p || j.uid != s.uid && s.present() {
+// newer says that its version is above all that were judged.
+func (j *judged) same(s *sighting, version *ranked, p Presence, newer bool) bool {
+	switch {
+	case !j.valid || j.presence != p:
+		return false
+	case !s.present():
+		return true
+	case newer || j.uid != s.uid:
 		return false
 	}
-	if !s.present() {
-		return true
-	}
-	return j.object == s.object || version.to(j.version) == at
+	return j.object == s.object || compareVersions(version.version, j.version) == at
 }
 
 // verdict returns the verdict by the judgement alone, without hold times.

@@ -13,38 +13,85 @@ import (
 )
 
 // BenchmarkLatency has 10,000 waits pending and ends one after the other, 2,000 a
-// second: from the delivery to the handler until Wait returns.
+// second: from the delivery to the handler until Wait returns. Beside it is the
+// floor, in the same run and at the same pace: a goroutine is started that closes
+// the channel of one of 10,000 that wait, and no engine.
 func BenchmarkLatency(b *testing.B) {
-	const pending = 10_000
 	for range b.N {
-		c := newCrowd(b, pending, false, func() {})
-		delivered, took := make([]time.Time, pending), make([]time.Duration, pending)
-		var all sync.WaitGroup
+		c := newCrowd(b, pendingWaits, false, func() {})
+		engine := newLatencies()
 		for n, w := range c.waiters {
-			all.Go(func() {
+			engine.all.Go(func() {
 				_, err := w.Wait(b.Context())
-				took[n] = time.Since(delivered[n])
+				engine.returned(n)
 				if err != nil {
 					b.Error(err)
 				}
 			})
 		}
 		must(b, c.engine.Settle(b.Context()))
-		tick := time.NewTicker(time.Second / 2000)
-		for n, name := range c.names {
-			<-tick.C
-			object := pod(name, "u1", strconv.Itoa(100+n), "Done")
-			delivered[n] = time.Now()
+		engine.run(func(n int, delivered func()) {
+			object := pod(c.names[n], "u1", strconv.Itoa(100+n), "Done")
+			delivered()
 			c.handler.OnUpdate(object, object)
-		}
-		tick.Stop()
-		all.Wait()
-		slices.Sort(took)
-		for _, p := range []int{50, 90, 99} {
-			b.ReportMetric(float64(took[len(took)*p/100].Microseconds()), fmt.Sprintf("p%d-µs", p))
-		}
-		b.ReportMetric(float64(took[len(took)-1].Microseconds()), "max-µs")
+		})
+		engine.report(b, "")
+		handOver().report(b, "floor-")
 	}
+}
+
+const pendingWaits = 10_000
+
+// latencies are how long after their deliveries waits have returned.
+type latencies struct {
+	delivered [pendingWaits]time.Time
+	took      [pendingWaits]time.Duration
+	all       sync.WaitGroup
+}
+
+func newLatencies() *latencies { return &latencies{} }
+
+func (l *latencies) returned(n int) { l.took[n] = time.Since(l.delivered[n]) }
+
+// run has one delivered after the other, and waits for all to return.
+func (l *latencies) run(deliver func(n int, delivered func())) {
+	tick := time.NewTicker(time.Second / 2000)
+	defer tick.Stop()
+	for n := range pendingWaits {
+		<-tick.C
+		deliver(n, func() { l.delivered[n] = time.Now() })
+	}
+	l.all.Wait()
+}
+
+func (l *latencies) report(b *testing.B, of string) {
+	slices.Sort(l.took[:])
+	for _, p := range []float64{50, 90, 99, 99.9} {
+		b.ReportMetric(float64(l.took[int(pendingWaits*p/100)].Microseconds()), fmt.Sprintf("%sp%v-µs", of, p))
+	}
+	b.ReportMetric(float64(l.took[pendingWaits-1].Microseconds()), of+"max-µs")
+}
+
+// handOver measures the floor.
+func handOver() *latencies {
+	l, done := newLatencies(), make([]chan struct{}, pendingWaits)
+	for n := range done {
+		done[n] = make(chan struct{})
+		l.all.Go(func() {
+			<-done[n]
+			l.returned(n)
+		})
+	}
+	l.run(func(n int, delivered func()) {
+		object := pod("x", "u1", strconv.Itoa(100+n), "Done")
+		delivered()
+		go func() {
+			if object.Annotations["state"] == "Done" {
+				close(done[n])
+			}
+		}()
+	})
+	return l
 }
 
 // sharers are 1,000 waits on one object with one predicate.

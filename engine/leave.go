@@ -111,8 +111,9 @@ func (w *Waiter) unjudged(newest *sighting, shown bool) bool {
 	}
 	w.barrier.look()
 	version := rank(newest.version)
-	presence, admission := w.barrier.admit(newest, w.barrier.order(&version))
-	return admission == admitted && !w.last.same(newest, &version, w.object.source.inView(presence, newest))
+	order := w.barrier.order(&version)
+	presence, admission := w.barrier.admit(newest, order)
+	return admission == admitted && !w.last.same(newest, &version, w.object.source.inView(presence, newest), w.barrier.newer(order))
 }
 
 func atVersion(version string) string {

@@ -10,22 +10,25 @@ import (
 // it has: the waiters, and a mailbox of what was delivered and not judged yet.
 //
 // Locks are taken in the order source.mu, object.mu, source.unseenMu.
+//
+// Its first waiter, mostly the only one, is in one piece with it, and what an event
+// needs of the two comes first: among a great many objects an event's cost is that
+// of the cache lines that it touches.
 type object struct {
-	source *source
 	key    types.NamespacedName
-	hash   uint64 // of the key, in the index
+	source *source
 
 	mu        sync.Mutex
 	waiters   *Waiter // newest first
 	mail      *mail   // nil: none
-	unseen    int32   // waiters that wait for the cache to catch up
 	delivered uint32  // how many sightings were delivered so far; it may wrap
+	unseen    int32   // waiters that wait for the cache to catch up
 	look      bool    // look at the store after the inbox
 	gone      bool    // a waiter was told by the server itself that there is no such object
 	timer     bool    // a waiter's timer has fired
 	scheduled bool    // queued or being processed: one worker at a time
 
-	clash *object // the next one of the index in the same place
+	first Waiter // the one that the object was made for
 }
 
 // mail is what was delivered of an object and is not judged yet, in the ordinary

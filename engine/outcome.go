@@ -104,7 +104,7 @@ func (w *Waiter) logged() []any {
 	defer o.mu.Unlock()
 	values := []any{
 		"reference", o.ref().String(), "uid", w.barrier.pin, "operation", w.terms.operation,
-		"predicate", w.terms.id.String(), "floor", w.barrier.floor, "age", w.age(),
+		"predicate", w.terms.id.String(), "floor", w.barrier.floor.String(), "age", w.age(),
 	}
 	if w.outcome != nil {
 		values = append(values, "outcome", w.outcome.kind(), "resourceVersion", w.last.version, "reason", w.verdictLocked().Reason)

@@ -81,7 +81,7 @@ func TestBarrier_Admit(t *testing.T) {
 	reached := func(b barrier) barrier { b.reached = true; return b }
 	pinned := barrier{pin: "u1", known: true}
 	looking := barrier{looking: true, counting: true}
-	known := barrier{pin: "u1", known: true, looking: true, counting: true, floor: "20", reached: true}
+	known := barrier{pin: "u1", known: true, looking: true, counting: true, floor: levelOf("20"), reached: true}
 	for _, test := range []struct {
 		name      string
 		barrier   barrier

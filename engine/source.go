@@ -53,29 +53,35 @@ func (s *source) covers(namespace string) bool {
 	return s.namespace == "" || s.namespace == namespace
 }
 
-// register puts a new waiter on the object of that key. The store is looked at
-// afterwards: the waiter is in the map first, so no event after the look is missed.
-func (s *source) register(w *Waiter, key types.NamespacedName) error {
+// register puts a new waiter, made like that, on the object of that key. The store
+// is looked at afterwards: the waiter is in the map first, so no event after the
+// look is missed.
+func (s *source) register(made *Waiter, key types.NamespacedName) (*Waiter, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
-		return ErrEngineStopped
+		return nil, ErrEngineStopped
 	}
 	if observer := s.engine.observer; observer != nil {
-		observer.WaiterRegistered(w.terms.operation, w.terms.id)
+		observer.WaiterRegistered(made.terms.operation, made.terms.id)
 	}
 	hash := s.objects.hash(key)
 	o := s.objects.get(hash, key)
+	var w *Waiter
 	if o == nil {
-		o = &object{source: s, key: key, hash: hash}
-		s.objects.put(o)
+		o = &object{source: s, key: key}
+		s.objects.put(hash, o)
 		s.waiting.Add(1)
+		w = &o.first
+	} else {
+		w = new(Waiter)
 	}
+	*w = *made
 	w.object = o
 	o.mu.Lock()
 	o.addLocked(w)
 	o.mu.Unlock()
-	return nil
+	return w, nil
 }
 
 // lookup returns the object of that key if it has waiters.

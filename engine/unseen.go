@@ -13,7 +13,7 @@ const quietTicks = 2
 
 // block notes why a sighting was not judged; object.mu is held.
 func (w *Waiter) block(s *sighting, a admission) {
-	if !w.last.valid && (w.barrier.written || w.barrier.floor != "") {
+	if !w.last.valid && (w.barrier.written || w.barrier.floor != (level{})) {
 		b := w.isBlocked()
 		b.seen, b.store = s.version, !s.present()
 	}

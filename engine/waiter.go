@@ -16,34 +16,36 @@ import (
 // use. It ends exactly once: by a verdict, the context's error, the binding's
 // timeout, the engine's stop or Close; then it keeps what ended it.
 type Waiter struct {
-	object *object
-	params Params        // the caller's
-	born   time.Duration // when it was registered, since the engine was made
+	// All but the caller's part is guarded by object.mu. It is small, because a
+	// program may have a great many waiters: what few of them need is in extra, and
+	// what all of one kind share is in terms. What an event needs comes first.
 
-	// The rest is guarded by object.mu. It is small, because a program may have a
-	// great many waiters: what few of them need is in extra, and what all of one
-	// kind share is in terms.
-
-	turned  time.Duration // when Wait or Done was called or, once it was cut short, when that was; as born
-	terms   *terms
-	judge   Judge
-	barrier barrier
-	last    judged   // the newest sighting judged
-	blocked *blocked // why nothing is judged yet; nil: nothing to say
+	outcome *outcome
+	next    *Waiter  // in the object's list
 	extra   *extra   // nil: nothing of it is needed
+	blocked *blocked // why nothing is judged yet; nil: nothing to say
 
-	number  uint32 // of the set that it has been moved to, or left behind by
-	changes uint32 // raised when the judge changes under an evaluation that runs
-	begunAt uint32 // what had been delivered of the object when it began (object.delivered)
-	epoch   uint32 // raised when barrier or last change under an evaluation that runs
 	again   bool   // the newest sighting is to be judged again
 	begun   bool   // Wait or Done was called; they look at the next look or delivery
 	gone    bool   // the server itself said that there is no such object; not judged yet
+	begunAt uint32 // what had been delivered of the object when it began (object.delivered)
+	epoch   uint32 // raised when barrier or last change under an evaluation that runs
+	changes uint32 // raised when the judge changes under an evaluation that runs
 
-	outcome *outcome
-	done    chan struct{} // made when somebody wants it
+	barrier barrier
+	judge   Judge
+	terms   *terms
+	last    judged // the newest sighting judged
 
-	next, prev *Waiter // in the object's list
+	prev   *Waiter       // in the object's list
+	done   chan struct{} // made when somebody wants it
+	turned time.Duration // when Wait or Done was called or, once it was cut short, when that was; as born
+	number uint32        // of the set that it has been moved to, or left behind by
+
+	// The caller's, which doesn't change.
+	object *object
+	params Params
+	born   time.Duration // when it was registered, since the engine was made
 }
 
 // After says that the caller has written the object: written is what the server
@@ -79,7 +81,7 @@ func (w *Waiter) After(written metav1.Object) error {
 func (w *Waiter) keepAfter() {
 	l, b := &w.last, &w.barrier
 	ours := l.valid && l.uid != "" && l.uid == b.pin
-	if ours && l.presence == Present && compareVersions(l.version, b.floor) >= at {
+	if ours && l.presence == Present && compareVersions(l.version, b.floor.String()) >= at {
 		b.reached = true
 		return
 	}
