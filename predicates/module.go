@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"path"
@@ -108,10 +107,18 @@ func (b *builder) loadModule(l *Loader) *wasm.Module {
 				names = append(names, f.Name, path.Base(f.Name))
 			}
 		}
-		b.at(at, nearest.Hint(w.Module.File, "modules", names), "spec.wasm.module: the source has no file %q", w.Module.File)
+		b.at(at, nearest.Hint(w.Module.File, "modules", names), "spec.wasm.module: the source has no file %q%s", w.Module.File, b.elsewhere())
 		return nil
 	}
 	return b.compileModule(l, file.Data, at)
+}
+
+// elsewhere says where a module can be that isn't in a source which holds little.
+func (b *builder) elsewhere() string {
+	if !strings.HasPrefix(b.source, "configmap ") {
+		return ""
+	}
+	return "; a ConfigMap holds 1 MiB in all: a bigger module is gzipped, or comes from a directory, as a file or an OCI image layout"
 }
 
 // compileModule loads a module, which the document names at the path.
@@ -239,23 +246,25 @@ var _ judge.Module = (*guestModule)(nil)
 // Bind implements judge.Module.
 func (m *guestModule) Bind(params map[string]any) judge.BoundModule {
 	values, _ := plain(params).(map[string]any)
-	b := &boundModule{guestModule: m, params: values}
-	for _, name := range m.sensitive {
-		if s := fmt.Sprint(values[name]); len(s) > 2 {
-			b.hidden = append(b.hidden, s, "•••")
-		}
-	}
-	b.hide = strings.NewReplacer(b.hidden...)
+	b := &boundModule{guestModule: m, params: values, veil: m.veil(values)}
 	b.shown = b.said
 	return b
+}
+
+// veil returns what hides the sensitive ones of the params.
+func (m *guestModule) veil(params map[string]any) veil {
+	var hidden []any
+	for _, name := range m.sensitive {
+		hidden = append(hidden, params[name])
+	}
+	return newVeil(hidden...)
 }
 
 // boundModule is a guest with its params.
 type boundModule struct {
 	*guestModule
 	params map[string]any
-	hidden []string
-	hide   *strings.Replacer
+	veil   veil
 	shown  func(string) string // said, made once
 }
 
@@ -267,6 +276,9 @@ func (b *boundModule) Evaluate(ctx context.Context, object metav1.Object, meta *
 	}
 	if err != nil {
 		return judge.Answer{}, err
+	}
+	if b.veil.finds(r.Code) {
+		return judge.Answer{}, &judge.ModuleError{Reason: string(wasm.BadResult), Message: "the module gave a code or reason that has the value of a sensitive param"}
 	}
 	answer := judge.Answer{Code: r.Code, Message: b.said(r.Message)}
 	switch r.Decision {
@@ -280,13 +292,10 @@ func (b *boundModule) Evaluate(ctx context.Context, object metav1.Object, meta *
 
 // said hides what must not be shown in the guest's words.
 func (b *boundModule) said(text string) string {
-	switch {
-	case text == "" || len(b.hidden) == 0 && !b.silent:
-		return text
-	case b.silent:
+	if b.silent && text != "" {
 		return "•••"
 	}
-	return b.hide.Replace(text)
+	return b.veil.over(text)
 }
 
 // validate asks the module whether it accepts a binding's constants.
@@ -297,5 +306,10 @@ func (p *Predicate) validate(constants engine.Params) error {
 	ctx, cancel := context.WithTimeout(context.Background(), loadTime)
 	defer cancel()
 	values, _ := plain(map[string]any(constants)).(map[string]any)
-	return p.module.guest.Validate(ctx, values)
+	err := p.module.guest.Validate(ctx, values)
+	if e, ok := errors.AsType[*wasm.Error](err); ok {
+		veil := p.module.veil(values)
+		return &wasm.Error{Reason: e.Reason, Message: veil.over(e.Message)}
+	}
+	return err
 }

@@ -3,6 +3,7 @@ package predicates
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"os"
 	"runtime"
 	"strings"
@@ -296,5 +297,36 @@ func TestK67_WrongDigest(t *testing.T) {
 	}
 	if v := mustBind(t, p, nil).Describe(t.Context(), observe("Attached")).Verdict; v.Decision != engine.Done {
 		t.Errorf("the last good module says %+v", v)
+	}
+}
+
+// TestK66_AModuleThatNoConfigMapHolds: of a module of 1.2 MiB there is a word where it
+// is missing that says what to do, and what it says works.
+func TestK66_AModuleThatNoConfigMapHolds(t *testing.T) {
+	l, _ := wasmLoader(t)
+	const size = 1_258_291
+	big := append(fixture(t, "attached"), 0) // a custom section without a name
+	big = append(binary.AppendUvarint(big, size+1), make([]byte, size+1)...)
+	s := source("configmap n/predicates", predicate("p", "  wasm: {module: {file: big.wasm}, settings: {strict: true}}\n"))
+	_, err := l.Load(s)
+	if err == nil || !strings.Contains(err.Error(), `the source has no file "big.wasm"; a ConfigMap holds 1 MiB in all: a bigger module is gzipped, or comes from a directory, as a file or an OCI image layout`) {
+		t.Errorf("without the module: %v", err)
+	}
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	if _, err := z.Write(big); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"configmap n/predicates": zipped.Bytes(), "directory /predicates": big} {
+		s.Name, s.Files = name, append(s.Files[:1:1], File{Name: "big.wasm", Data: data, Binary: true})
+		if _, err := l.Load(s); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if zipped.Len() > 1<<20 {
+		t.Errorf("gzipped it has %d bytes", zipped.Len())
 	}
 }

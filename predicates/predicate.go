@@ -2,6 +2,7 @@ package predicates
 
 import (
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -31,6 +32,16 @@ var _ engine.Predicate = (*Predicate)(nil)
 // ID returns the predicate's name, label and digest. The digest is that of the
 // document's content with its defaults; formatting and comments don't count.
 func (p *Predicate) ID() engine.PredicateID { return p.id }
+
+// Parked returns until when the predicate's module isn't asked, because it failed too
+// often in a row, false if it is; module is false if rules judge.
+func (p *Predicate) Parked() (until time.Time, parked, module bool) {
+	if p.module == nil {
+		return time.Time{}, false, false
+	}
+	until, parked = p.module.guest.Parked()
+	return until, parked, true
+}
 
 // Kind returns the kind of the objects that it judges.
 func (p *Predicate) Kind() string { return p.kind }

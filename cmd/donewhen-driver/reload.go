@@ -106,6 +106,7 @@ func newConfig(ctx context.Context, client kubernetes.Interface, opts options, m
 	if err != nil {
 		return nil, fmt.Errorf("load the driver's own predicates: %w", err)
 	}
+	metrics.registry.MustRegister(&wasmMetrics{runtime, store})
 	c.store, c.defaults = store, store.Set()
 	metrics.reloadGood.Set(1)
 	metrics.setInForce(store.Set().Digest())

@@ -22,7 +22,7 @@ import (
 // concurrent use. Use one for each engine.
 type Metrics struct {
 	engine.NopObserver
-	operations, predicates, bindings, resources, namespaces bounded
+	operations, predicates, bindings, resources, namespaces, reasons bounded
 
 	waiters       *prometheus.GaugeVec
 	waits         *prometheus.HistogramVec
@@ -124,12 +124,7 @@ func (m *Metrics) Evaluated(e engine.Evaluation) {
 		m.cost.WithLabelValues(predicate).Observe(float64(e.Cost))
 	}
 	if e.Verdict.Cause == engine.CauseJudge {
-		reason := "other"
-		switch e.Verdict.Reason {
-		case engine.ReasonEvaluationError, engine.ReasonLimitExceeded:
-			reason = e.Verdict.Reason
-		}
-		m.judgeFailures.WithLabelValues(predicate, reason).Inc()
+		m.judgeFailures.WithLabelValues(predicate, m.reasons.name(e.Verdict.Reason)).Inc()
 	}
 }
 

@@ -77,7 +77,7 @@ func TestK43_AnErrorIsAnotherPhaseThanFalse(t *testing.T) {
 		{Decision: engine.Failed, Rule: "failed[2]", Code: codes.Aborted},
 		{Decision: engine.Failed, Reason: engine.ReasonObjectDeleted, Code: codes.Aborted},
 		{Decision: engine.Failed, Cause: engine.CauseJudge, Reason: engine.ReasonEvaluationError, Code: codes.Internal},
-		{Decision: engine.Pending, Cause: engine.CauseJudge, Reason: "MadeUpByTheGuest"},
+		{Decision: engine.Pending, Cause: engine.CauseJudge, Reason: "FuelExhausted"},
 	} {
 		m.Evaluated(engine.Evaluation{Predicate: engine.PredicateID{Name: "created"}, Verdict: v, Took: time.Millisecond})
 	}
@@ -92,7 +92,7 @@ donewhen_engine_evaluations_total{phase="policy",predicate="created",purpose="ju
 # HELP donewhen_engine_judge_failures_total Evaluations in which the predicate itself broke, by predicate and reason.
 # TYPE donewhen_engine_judge_failures_total counter
 donewhen_engine_judge_failures_total{predicate="created",reason="EvaluationError"} 1
-donewhen_engine_judge_failures_total{predicate="created",reason="other"} 1
+donewhen_engine_judge_failures_total{predicate="created",reason="FuelExhausted"} 1
 `, "donewhen_engine_evaluations_total", "donewhen_engine_judge_failures_total")
 }
 
