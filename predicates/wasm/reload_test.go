@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/donewhen/donewhen/internal/racedetector"
 	"github.com/donewhen/donewhen/predicates/wasm/internal/fixture"
 )
 
@@ -66,7 +67,13 @@ func files(t testing.TB) int {
 }
 
 // TestK62_Reloads: loading and closing again and again leaves nothing behind.
-func TestK62_Reloads(t *testing.T) { reloads(t, 500) }
+func TestK62_Reloads(t *testing.T) {
+	n := 500
+	if racedetector.Enabled {
+		n = 100
+	}
+	reloads(t, n)
+}
 
 // reloads loads, uses and closes n modules, all of them different, and then as many
 // again: what the process holds is the same.

@@ -43,7 +43,7 @@ func TestStatelessWhenHostile(t *testing.T) {
 	const workers = 4
 	rounds := 1_000 // of each guest
 	if racedetector.Enabled {
-		rounds = 100
+		rounds = 40
 	}
 	rt := newRuntime(t, WithInstances(workers))
 	type asked struct {
