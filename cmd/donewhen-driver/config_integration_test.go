@@ -4,22 +4,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	csipb "github.com/container-storage-interface/spec/lib/go/csi"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/donewhen/donewhen/provisioner/azuredisk/v1beta2"
 )
@@ -101,32 +96,42 @@ func (s *site) waitFor(name, value string) {
 }
 
 // A call hangs on a wrong predicate. The ConfigMap is mended, and the call that
-// hangs returns: nothing is restarted, nothing is called again.
+// hangs returns within a second: nothing is restarted, nothing is called again.
 func TestK70_AMendedPredicateFreesTheCallThatHangsOnIt(t *testing.T) {
 	s := newSite(t)
 	s.configure(createdBy("volume-created", "UltraSSD_LRS", "wrong"))
 	stop := s.start()
-	answer := s.createVolume("vol")
-	s.volumeStatus("vol", created("StandardSSD_LRS"))
-	s.waitFor(`donewhen_waiters{operation="CreateVolume"}`, "1")
-	select {
-	case err := <-answer:
-		t.Fatalf("the wrong predicate has ended the call: %v", err)
-	default:
-	}
-	start := time.Now()
-	s.edit(createdBy("volume-created", "StandardSSD_LRS", "right"))
-	if err := <-answer; err != nil {
-		t.Fatal(err)
-	}
-	took := time.Since(start)
-	t.Logf("the call returned %v after the edit", took)
-	// A second is meant; a machine that is busy with other tests gets more.
-	if took > 5*time.Second {
-		t.Errorf("the call returned %v after the edit", took)
-	}
-	if got := s.metric(`donewhen_waits_total{operation="CreateVolume",outcome="Done",predicate="volume-created",version="right"}`); got != "1" {
-		t.Errorf("the wait was ended by another predicate: %s", s.get("/metrics"))
+	const tries = 3 // about 0.1 s is usual; a machine that is busy with other tests may take its time once
+	for try := 1; ; try++ {
+		name := fmt.Sprintf("vol-%d", try)
+		answer := s.createVolume(name)
+		s.volumeStatus(name, created("StandardSSD_LRS"))
+		s.waitFor(`donewhen_waiters{operation="CreateVolume"}`, "1")
+		select {
+		case err := <-answer:
+			t.Fatalf("the wrong predicate has ended the call: %v", err)
+		default:
+		}
+		start := time.Now()
+		s.edit(createdBy("volume-created", "StandardSSD_LRS", "right"))
+		if err := <-answer; err != nil {
+			t.Fatal(err)
+		}
+		took := time.Since(start)
+		t.Logf("the call returned %v after the edit", took)
+		if got := s.metric(`donewhen_waits_total{operation="CreateVolume",outcome="Done",predicate="volume-created",version="right"}`); got != fmt.Sprint(try) {
+			t.Errorf("the wait was ended by another predicate: %s", s.get("/metrics"))
+		}
+		if took <= time.Second {
+			break
+		}
+		if try == tries {
+			t.Errorf("the call returned %v after the edit, and not sooner in %d tries", took, tries)
+			break
+		}
+		wrong := s.metric("donewhen_config_reloads_total")
+		s.edit(createdBy("volume-created", "UltraSSD_LRS", fmt.Sprintf("wrong-%d", try)))
+		eventually(t, "the wrong predicate is in force again", func() bool { return s.metric("donewhen_config_reloads_total") != wrong })
 	}
 	if err := stop(); err != nil {
 		t.Error(err)
@@ -166,82 +171,6 @@ spec: {operation: CreateVolume, predicate: volume-created-next, action: Shadow}
 		return
 	}
 	t.Errorf("the disagreement isn't in the log:\n%s", log.text())
-}
-
-// The ConfigMap is edited 1,000 times, every fifth time wrongly, while calls come
-// and go: none is lost or ends wrongly, and nothing is left of the old sets.
-func TestAThousandEditsUnderLoad(t *testing.T) {
-	s := newSite(t)
-	s.configure(createdBy("volume-created", "StandardSSD_LRS", "0"))
-	stop := s.start()
-	const callers, edits = 3, 1000
-	controller := csipb.NewControllerClient(s.dial())
-	ctx, cancel := context.WithCancel(t.Context())
-	var calls atomic.Int64
-	var group sync.WaitGroup
-	for i := range callers {
-		group.Go(func() {
-			for n := 0; ctx.Err() == nil; n++ {
-				name := fmt.Sprintf("vol-%d-%d", i, n)
-				answer := s.createVolumeBy(controller, name)
-				s.volumeStatus(name, created("StandardSSD_LRS"))
-				if err := <-answer; err != nil {
-					t.Errorf("%s: %v", name, err)
-					return
-				}
-				calls.Add(1)
-			}
-		})
-	}
-	heap := func() int64 {
-		runtime.GC()
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	var before int64
-	goroutines := 0
-	for n := 1; n <= edits; n++ {
-		text := createdBy("volume-created", "StandardSSD_LRS", fmt.Sprint(n))
-		if n%5 == 0 {
-			text = strings.Replace(text, "object.status.state ==", "object.status.state = ", 1)
-		}
-		patch, err := json.Marshal(map[string]any{"data": map[string]string{"p.yaml": text}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.core.CoreV1().ConfigMaps(s.namespace).Patch(ctx, defaultConfigMap, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		if n == edits/4 {
-			before, goroutines = heap(), runtime.NumGoroutine()
-		}
-	}
-	cancel()
-	group.Wait()
-	s.edit(createdBy("volume-created", "StandardSSD_LRS", "last"))
-	eventually(t, "the last edit is in force", func() bool {
-		answer := s.createVolumeBy(controller, "last")
-		s.volumeStatus("last", created("StandardSSD_LRS"))
-		return <-answer == nil && s.metric(`donewhen_waits_total{operation="CreateVolume",outcome="Done",predicate="volume-created",version="last"}`) != "0"
-	})
-	grown := heap() - before
-	t.Logf("%d calls during %d edits, of which %s sets came into force and %s were refused; the heap has grown by %d KiB, goroutines from %d to %d",
-		calls.Load(), edits, s.metric("donewhen_config_reloads_total"), s.metric("donewhen_config_reload_failures_total"), grown>>10, goroutines, runtime.NumGoroutine())
-	if calls.Load() < callers {
-		t.Errorf("only %d calls", calls.Load())
-	}
-	// The volumes stay, and the driver's cache has a copy of each: about 4.5 KB.
-	if allowed := calls.Load()*8<<10 + 8<<20; grown > allowed {
-		t.Errorf("the heap has grown by %d KiB, want %d at most", grown>>10, allowed>>10)
-	}
-	if now := runtime.NumGoroutine(); now > goroutines+50 {
-		t.Errorf("%d goroutines, %d before", now, goroutines)
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
 }
 
 // Two replicas report what became of a ConfigMap: once, and again only when that

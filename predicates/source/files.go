@@ -56,8 +56,11 @@ func NewFile(path string, opts ...Option) *Files {
 		matters: func(at string) bool { return within(path, at) || strings.HasPrefix(filepath.Base(at), "..") },
 		read: func() ([]predicates.File, error) {
 			data, err := readBounded(path, maxFile)
-			if errors.Is(err, fs.ErrNotExist) || err != nil {
-				return nil, ignoreMissing(err)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, leadsNowhere(path, "")
+			}
+			if err != nil {
+				return nil, err
 			}
 			return withModules(filepath.Dir(path), []predicates.File{fileOf(filepath.Base(path), data)})
 		},
@@ -145,25 +148,44 @@ func readMounted(dir string) ([]predicates.File, error) {
 				root = filepath.Join(dir, link)
 			}
 		}
-		files, err := readTree(root)
+		files, found, err := readTree(root)
 		now, _ := os.Readlink(filepath.Join(dir, dataLink))
-		if now == link || try == tries {
-			return files, err
+		if now != link && try < tries {
+			continue
 		}
+		if err == nil && !found {
+			err = leadsNowhere(dir, link)
+		}
+		return files, err
 	}
 }
 
-func readTree(root string) ([]predicates.File, error) {
-	// A walk doesn't follow a link, not even the one that it begins with.
-	root, err := filepath.EvalSymlinks(root)
-	if err != nil {
-		return nil, ignoreMissing(err)
+// leadsNowhere returns an error if what isn't there is what a link leads to: to take that
+// for empty would switch a config off that is only out of reach. The link is a mounted
+// directory's own, empty where it isn't one.
+func leadsNowhere(path, link string) error {
+	if link != "" {
+		path = filepath.Join(path, dataLink)
 	}
-	var files []predicates.File
+	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return nil
+	}
+	return fmt.Errorf("the link %s leads nowhere: %w", path, fs.ErrNotExist)
+}
+
+// readTree also returns whether the root was there.
+func readTree(root string) (files []predicates.File, found bool, err error) {
+	// A walk doesn't follow a link, not even the one that it begins with.
+	root, err = filepath.EvalSymlinks(root)
+	if err != nil {
+		return nil, false, ignoreMissing(err)
+	}
+	found = true
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
-			if path == root {
-				return ignoreMissing(err)
+			if path == root && errors.Is(err, fs.ErrNotExist) {
+				found = false
+				return nil
 			}
 			return err
 		}
@@ -191,10 +213,11 @@ func readTree(root string) ([]predicates.File, error) {
 		files, err = bounded(files, fileOf(filepath.ToSlash(name), data))
 		return err
 	})
-	if err != nil {
-		return nil, err
+	if err != nil || !found {
+		return nil, found, err
 	}
-	return withModules(root, files)
+	files, err = withModules(root, files)
+	return files, true, err
 }
 
 // directories returns what to watch for changes of a directory: its parent, by

@@ -85,12 +85,12 @@ const wholeLayout = "layout/oci-layout* layout/index.json* layout/blob* layout/b
 func TestLayoutBesideDocuments(t *testing.T) {
 	dir := t.TempDir()
 	writeLayout(t, filepath.Join(dir, "layout"), "\x00asm")
-	files, err := readTree(dir)
+	files, _, err := readTree(dir)
 	if err != nil || len(files) != 0 {
 		t.Errorf("not named: %s, %v", names(files), err)
 	}
 	write(t, filepath.Join(dir, "p.yaml"), document)
-	if files, err = readTree(dir); err != nil || names(files) != "p.yaml "+wholeLayout {
+	if files, _, err = readTree(dir); err != nil || names(files) != "p.yaml "+wholeLayout {
 		t.Errorf("in a directory: %s, %v", names(files), err)
 	}
 	file := NewFile(filepath.Join(dir, "p.yaml"))
@@ -164,7 +164,7 @@ func TestLinksLeadNowhere(t *testing.T) {
 			if err := c.spoil(filepath.Join(dir, "layout")); err != nil {
 				t.Fatal(err)
 			}
-			files, err := readTree(dir)
+			files, _, err := readTree(dir)
 			if got := strings.TrimSpace(strings.TrimPrefix(names(files), "p.yaml")); err != nil || got != c.want {
 				t.Errorf("read %q, %v; want %q", got, err, c.want)
 			}
@@ -178,7 +178,7 @@ func TestLinksLeadNowhere(t *testing.T) {
 		write(t, filepath.Join(outside, "x.wasm"), "\x00asm")
 		for _, module := range []string{"oci: {path: ../layout}", "file: ../x.wasm", "oci: {path: " + filepath.Join(outside, "layout") + "}"} {
 			write(t, filepath.Join(dir, "p.yaml"), strings.Replace(document, "oci: {path: layout}", module, 1))
-			if files, err := readTree(dir); err != nil || names(files) != "p.yaml" {
+			if files, _, err := readTree(dir); err != nil || names(files) != "p.yaml" {
 				t.Errorf("%s: read %s, %v", module, names(files), err)
 			}
 		}
@@ -190,7 +190,7 @@ func TestLinksLeadNowhere(t *testing.T) {
 	if err := os.Symlink("real", filepath.Join(dir, "layout")); err != nil {
 		t.Fatal(err)
 	}
-	if files, err := readTree(dir); err != nil || names(files) != "p.yaml "+wholeLayout {
+	if files, _, err := readTree(dir); err != nil || names(files) != "p.yaml "+wholeLayout {
 		t.Errorf("a link inside: %s, %v", names(files), err)
 	}
 }

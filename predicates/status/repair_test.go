@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/donewhen/donewhen/predicates"
 	"github.com/donewhen/donewhen/predicates/status"
@@ -357,5 +358,32 @@ func TestReportsThatCannotBeWatched(t *testing.T) {
 		}
 		cancel()
 		<-done
+	})
+}
+
+// Replicas whose clocks are years apart compute the same report, and one Event.
+func TestClocksThatDiffer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{}, 3)
+		good := report(t, source(sourceName, "object.a == 1"))
+		for _, year := range []int{1970, 2026, 2099} {
+			clock := testingclock.NewFakeClock(time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC))
+			r := status.NewReporter(client, "driver", "1", []status.ConfigMap{configMap{}}, status.WithClock(clock))
+			go func() {
+				r.Run(ctx)
+				done <- struct{}{}
+			}()
+			r.Report(good)
+			synctest.Wait()
+		}
+		if got := requests(client); !maps.Equal(got, map[string]int{"get configmaps": 3, "create configmaps": 1, "create events": 1}) {
+			t.Errorf("requests %v", got)
+		}
+		cancel()
+		for range 3 {
+			<-done
+		}
 	})
 }

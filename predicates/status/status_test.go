@@ -237,3 +237,21 @@ func TestReportOfAMissingConfigMap(t *testing.T) {
 		})
 	}
 }
+
+// What is written wrongly is never ignored without a word: a field, a kind, a key or a
+// document that nobody knows is an error in the report, with its place and the nearest name.
+func TestK71_WhatNobodyKnowsIsAnErrorInTheReport(t *testing.T) {
+	good := string(source(sourceName, "object.a == 1").Files[0].Data)
+	for _, row := range []struct{ text, want string }{
+		{strings.Replace(good, "  done:", "  donne:", 1), `p.yaml:6:3: Predicate p: unknown field "donne" in spec; did you mean "done"?`},
+		{strings.Replace(good, "  done:", "  Done:", 1), `p.yaml:6:3: Predicate p: unknown field "Done" in spec; did you mean "done"?`},
+		{strings.Replace(good, "kind: Predicate", "kind: Predicat", 1), `unknown kind "Predicat"; did you mean "Predicate"?`},
+		{"resource.customizations: yes", "p.yaml:1:1: apiVersion is missing"},
+		{"not a mapping", "p.yaml:1:1: "},
+	} {
+		data := status.Render(report(t, predicates.Source{Name: sourceName, Files: []predicates.File{{Name: "p.yaml", Data: []byte(row.text)}}}), sourceName, "1")
+		if !strings.Contains(data[status.KeyProblems], row.want) || !strings.Contains(data[status.KeyConditions], `{type: Accepted, status: "False", reason: Invalid`) {
+			t.Errorf("%q: %s problems %s, want %q", row.text, data[status.KeyConditions], data[status.KeyProblems], row.want)
+		}
+	}
+}
