@@ -14,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/donewhen/donewhen/predicates/internal/jsonform"
+	"github.com/donewhen/donewhen/predicates/wasm/internal/rewrite"
 )
 
 // call is what host functions know of the call under way. Each instance has one,
@@ -24,7 +25,8 @@ type call struct {
 	rt     *Runtime
 	memory *memory
 	lines  *guestLog
-	fuel   api.MutableGlobal // nil while the instance is being made
+	// What is left of the fuel is the sum of both; nil while the instance is being made.
+	fuel, reserve api.MutableGlobal
 	// starting: the engine looks into the context for what instances are made with.
 	starting bool
 
@@ -142,11 +144,27 @@ var errOutOfFuel = newError(FuelExhausted, "out of fuel in a host function")
 // charge takes fuel.
 func (c *call) charge(units uint64) {
 	left := int64(c.fuel.Get()) - int64(units)
-	c.fuel.Set(uint64(left))
+	if left < 0 {
+		left = c.setFuel(left + int64(c.reserve.Get()))
+	} else {
+		c.fuel.Set(uint64(left))
+	}
 	if left < 0 {
 		panic(errOutOfFuel)
 	}
 }
+
+// setFuel sets what is left of the fuel, and returns what is left of the slice that
+// the guest may burn at a stretch.
+func (c *call) setFuel(left int64) int64 {
+	slice := min(left, rewrite.SliceFuel)
+	c.fuel.Set(uint64(slice))
+	c.reserve.Set(uint64(left - slice))
+	return slice
+}
+
+// fuelLeft returns what is left of the fuel, below zero if that wasn't enough.
+func (c *call) fuelLeft() int64 { return int64(c.fuel.Get()) + int64(c.reserve.Get()) }
 
 // view returns a part of the guest's memory.
 func (c *call) view(function string, ptr, length uint32) []byte {

@@ -21,8 +21,7 @@ type instance struct {
 	memory   *memory
 	evaluate api.Function
 	validate api.Function // nil if there is none
-	fuel     api.MutableGlobal
-	room     api.Global // on the native stack
+	room     api.Global   // on the native stack
 	written  api.MutableGlobal
 	globals  []api.MutableGlobal
 	call     call
@@ -60,8 +59,8 @@ func (c *code) newInstance(ctx context.Context, mem *memory, from *snapshot) (_ 
 		return nil, err
 	}
 	i.call.starting = false
-	i.fuel = i.module.ExportedGlobal(rewrite.FuelExport).(api.MutableGlobal)
-	i.call.fuel = i.fuel
+	i.call.fuel = i.module.ExportedGlobal(rewrite.FuelExport).(api.MutableGlobal)
+	i.call.reserve = i.module.ExportedGlobal(rewrite.ReserveExport).(api.MutableGlobal)
 	i.room = i.module.ExportedGlobal(rewrite.StackExport)
 	i.written = i.module.ExportedGlobal(rewrite.WrittenExport).(api.MutableGlobal)
 	i.call.writtenShift = c.meta.WrittenShift
@@ -75,7 +74,7 @@ func (c *code) newInstance(ctx context.Context, mem *memory, from *snapshot) (_ 
 	}
 	for _, name := range []string{rewrite.StartExport, exportInitialize} {
 		if f := i.module.ExportedFunction(name); f != nil {
-			i.fuel.Set(StartFuel)
+			i.call.setFuel(StartFuel)
 			if err := f.CallWithStack(&i.call, nil); err != nil {
 				return nil, err
 			}
@@ -143,7 +142,7 @@ func (i *instance) reset() bool {
 
 // run calls a function that returns an i32.
 func (i *instance) run(f api.Function, what string, fuel int64) (int32, *Error) {
-	i.fuel.Set(uint64(fuel))
+	i.call.setFuel(fuel)
 	i.memory.denied = ""
 	if err := f.CallWithStack(&i.call, i.stack[:]); err != nil {
 		return 0, i.failure(what, err)
@@ -152,7 +151,7 @@ func (i *instance) run(f api.Function, what string, fuel int64) (int32, *Error) 
 }
 
 // fuelUsed returns what the last call used of its fuel.
-func (i *instance) fuelUsed(of int64) int64 { return of - int64(i.fuel.Get()) }
+func (i *instance) fuelUsed(of int64) int64 { return of - i.call.fuelLeft() }
 
 // failure says what the engine's error is, with what the guest wrote.
 func (i *instance) failure(what string, err error) *Error {
@@ -170,7 +169,7 @@ func (i *instance) failure(what string, err error) *Error {
 	return newError(Trap, "%s: %s%s", what, trapText(err), i.call.output())
 }
 
-func (i *instance) outOfFuel() bool { return i.fuel != nil && int64(i.fuel.Get()) < 0 }
+func (i *instance) outOfFuel() bool { return i.call.fuel != nil && int64(i.call.fuel.Get()) < 0 }
 
 // trapText returns the engine's word for a trap, without the stack, in which
 // functions have no names.

@@ -7,7 +7,7 @@ import (
 
 // Bounds of what a use may ask for, and what it gets if it doesn't.
 const (
-	DefaultFuel   = 20_000_000    // at most 10 ms of arithmetic, at most 100 ms of the worst loop known
+	DefaultFuel   = 20_000_000    // about 10 ms of arithmetic, 170 ms of the worst loop known
 	MaxFuel       = 1_000_000_000 // per evaluation
 	DefaultMemory = 8 << 20
 	MaxMemory     = 64 << 20

@@ -58,7 +58,7 @@ func TestResetPutsEverythingBack(t *testing.T) {
 			}
 			i.call.begin(ctx, 0)
 			i.call.params = params
-			i.fuel.Set(DefaultFuel)
+			i.call.setFuel(DefaultFuel)
 			way := 0
 			for range 1 + random.IntN(4) {
 				way = random.IntN(ways)

@@ -26,10 +26,15 @@ type region struct {
 }
 
 func (r *rewriter) codeSection(c *coder) {
-	n := c.copyCount("functions with code", maxFuncs)
+	n := c.count("functions with code", maxFuncs)
 	if n != len(r.functions) && c.err == nil {
 		c.fail("%d functions, but %d with code", len(r.functions), n)
 	}
+	if n == 0 {
+		c.out = appendU32(c.out, 0)
+		return
+	}
+	c.out = appendU32(c.out, uint32(n)+1)
 	functions := make([]function, n)
 	grows := false
 	for i := range n {
@@ -60,6 +65,8 @@ func (r *rewriter) codeSection(c *coder) {
 		code := functions[i].assemble(price)
 		c.out = append(appendU32(c.out, uint32(len(code))), code...)
 	}
+	code := r.refill()
+	c.out = append(appendU32(c.out, uint32(len(code))), code...)
 }
 
 // rewrite reads the function and writes its instructions.
@@ -118,12 +125,19 @@ func (f *function) assemble(price uint64) []byte {
 }
 
 // appendCheck stores what is on top of the stack in a meter, and traps if it is
-// below zero. It is stored first, so that whoever called can see why.
+// below zero; but there may be more of the fuel. It is stored first, so that whoever
+// called can see why.
 func (f *function) appendCheck(code []byte, meter uint32) []byte {
 	code = appendU32(append(code, opLocalTee), f.temp(tempCheck))
 	code = appendU32(append(code, opGlobalSet), meter)
 	code = appendU32(append(code, opLocalGet), f.temp(tempCheck))
-	return append(code, opI64Const, 0, opI64LtS, opIf, blockEmpty, opUnreachable, opEnd)
+	code = append(code, opI64Const, 0, opI64LtS, opIf, blockEmpty)
+	if meter == f.globals {
+		code = appendU32(append(code, opCall), uint32(len(f.Imports)+len(f.functions)))
+	} else {
+		code = append(code, opUnreachable)
+	}
+	return append(code, opEnd)
 }
 
 // chargeLength subtracts the i32 on top of the stack, shifted right, and leaves it

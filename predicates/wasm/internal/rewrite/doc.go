@@ -13,7 +13,7 @@
 // executed at most once without passing its head: a function without the bodies of
 // its loops, or the body of a loop without those of the loops in it. Each function
 // entry and each loop head subtracts the weight of its whole region, stores the
-// result and traps if that is below zero. As only a loop head can be jumped back
+// result and traps if that is below zero and there is no more. As only a loop head can be jumped back
 // to, no instruction runs twice for one charge; branches not taken are paid for as
 // well. Weights are units of time, not of instructions (see weights.go): a guest
 // that spins holds up every garbage collection of the process, so the fuel must
@@ -27,7 +27,13 @@
 // price for the way to the host and back; its length is bounded by the limits of
 // memory and tables, which never shrink.
 //
-// A third global, exported as WrittenExport, says which parts of the memory have been
+// A garbage collection waits for code of the engine's that runs, so the fuel is given
+// out in slices of SliceFuel. A charge that finds less than nothing calls a function
+// that is added behind the module's own: it has the memory grow by nothing, for which
+// the engine returns to the host for a moment, and takes the next slice from another
+// global, exported as ReserveExport; without one it traps. The fuel is the sum of both.
+//
+// A further global, exported as WrittenExport, says which parts of the memory have been
 // written to, so that whoever puts the memory back need copy only these: each store
 // sets the bit of the unit of memory at its address, and what fills, copies or
 // initializes sets those of all units from its address to its end. Where there are more
@@ -52,8 +58,8 @@
 //
 // # Invariants
 //
-//   - The guest can't name what was added. An index of a local or global beyond
-//     the guest's own is refused, as is an export that begins with Prefix.
+//   - The guest can't name what was added. An index of a local, global or function
+//     beyond the guest's own is refused, as is an export that begins with Prefix.
 //   - The reader and the engine behind can't disagree on where an instruction
 //     begins: everything is decoded and encoded anew in the one shortest form,
 //     nothing is copied that wasn't understood. What the engine then makes of the

@@ -16,6 +16,11 @@ const Prefix = "__dw_"
 // i64.
 const FuelExport = Prefix + "fuel"
 
+// ReserveExport is the name of the exported global that holds the rest of the fuel, a
+// mutable i64: SliceFuel at a time is moved to FuelExport once that is used up. What is
+// left is the sum of both.
+const ReserveExport = Prefix + "reserve"
+
 // StackExport is the name of the exported global that holds the room left on the
 // native stack, a mutable i64 in words of eight bytes. It is what it was after every
 // call that returns, and below zero after one that was nested too deeply.
@@ -134,7 +139,9 @@ type rewriter struct {
 	foreign   bool                          // there are imports of other things than functions
 	exports   []byte                        // the guest's
 	start     uint32
+	nothing   uint32 // the type of functions that take and give nothing
 	maxPages  uint32
+	hasMemory bool
 	// declared are the functions that code may make references to. The engine
 	// checks that, but takes an exported start function for a declared one.
 	declared map[uint32]bool
@@ -256,6 +263,7 @@ func (r *rewriter) section(c *coder, id byte) {
 	case sectionMemory:
 		for range c.copyCount("memories", 1) {
 			r.MinPages, r.maxPages = r.memory(c)
+			r.hasMemory = true
 		}
 		r.WrittenShift = writtenShift(r.MinPages)
 	case sectionGlobal:

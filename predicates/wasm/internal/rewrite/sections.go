@@ -103,9 +103,10 @@ func (r *rewriter) blockTypes(c *coder, n int) {
 			t.block = appendSigned(nil, int64(index))
 		}
 	}
-	if len(added) > 0 {
-		c.out = append(append(appendU32(nil, uint32(n+len(added))), c.out[len(appendU32(nil, uint32(n))):]...), more...)
-	}
+	// And one of functions that take and give nothing.
+	r.nothing = uint32(n + len(added))
+	more = append(more, 0x60, 0, 0)
+	c.out = append(append(appendU32(nil, r.nothing+1), c.out[len(appendU32(nil, uint32(n))):]...), more...)
 }
 
 func types(c *coder, text *strings.Builder, n int) {
@@ -155,10 +156,18 @@ func (r *rewriter) importSection(c *coder) {
 	}
 }
 
+// functionSection copies the types of the functions, and adds that of refill.
 func (r *rewriter) functionSection(c *coder) {
-	for range c.copyCount("functions", maxFuncs) {
+	n := c.count("functions", maxFuncs)
+	if n == 0 {
+		c.out = appendU32(c.out, 0)
+		return // and no code
+	}
+	c.out = appendU32(c.out, uint32(n)+1)
+	for range n {
 		r.functions = append(r.functions, r.copyTypeIndex(c))
 	}
+	c.out = appendU32(c.out, r.nothing)
 }
 
 // table copies a table's type, with a maximum.
@@ -227,14 +236,14 @@ func (r *rewriter) globalSection(c *coder) {
 }
 
 // meterCount is how many globals are added: the first holds the fuel, the second the
-// room on the stack, the third what was written to.
-const meterCount = 3
+// room on the stack, the third what was written to, the fourth the rest of the fuel.
+const meterCount = 4
 
 // meters are the globals that are added.
 func (r *rewriter) meters() []byte {
 	fuel := append(appendSigned([]byte{typeI64, 1, opI64Const}, r.fuel), opEnd)
 	stack := append(appendSigned(append(fuel, typeI64, 1, opI64Const), StackWords), opEnd)
-	return append(stack, typeI64, 1, opI64Const, 0, opEnd)
+	return append(stack, typeI64, 1, opI64Const, 0, opEnd, typeI64, 1, opI64Const, 0, opEnd)
 }
 
 // constant copies a constant expression.
@@ -255,7 +264,7 @@ func (r *rewriter) constant(c *coder) {
 		case opRefNull:
 			c.copyRefType()
 		case opRefFunc:
-			r.declared[c.copyU32()] = true
+			r.declare(c)
 		case opVector:
 			c.copyExactly(vectorConst, "the vector instruction of a constant")
 			c.copyBytes(16)
@@ -265,6 +274,16 @@ func (r *rewriter) constant(c *coder) {
 			c.fail("opcode %#x in a constant", op)
 		}
 	}
+}
+
+// declare copies the index of one of the guest's functions, of which there may be
+// references then.
+func (r *rewriter) declare(c *coder) {
+	i := c.copyU32()
+	if uint64(i) >= uint64(len(r.Imports)+len(r.functions)) {
+		c.fail("there is no function %d", i)
+	}
+	r.declared[i] = true
 }
 
 // copyGlobalIndex copies the index of one of the guest's own globals.
@@ -335,7 +354,8 @@ func (r *rewriter) exportAll() []byte {
 	}
 	out = appendU32(append(appendName(out, FuelExport), 3), r.globals)
 	out = appendU32(append(appendName(out, StackExport), 3), r.globals+1)
-	return appendU32(append(appendName(out, WrittenExport), 3), r.globals+2)
+	out = appendU32(append(appendName(out, WrittenExport), 3), r.globals+2)
+	return appendU32(append(appendName(out, ReserveExport), 3), r.globals+3)
 }
 
 // element copies an element segment.
@@ -363,7 +383,7 @@ func (r *rewriter) element(c *coder) {
 		if expressions {
 			r.constant(c)
 		} else {
-			r.declared[c.copyU32()] = true
+			r.declare(c)
 		}
 	}
 }

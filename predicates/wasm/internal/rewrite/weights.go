@@ -73,6 +73,7 @@ const (
 	opF64Const     = 0x44
 	opI64LtS       = 0x53
 	opI64LtU       = 0x54
+	opI64GtS       = 0x55
 	opI32Add       = 0x6a
 	opI32ShrU      = 0x76
 	opI64Add       = 0x7c
