@@ -11,8 +11,8 @@ import (
 	"github.com/donewhen/donewhen/predicates/wasm/internal/fixture"
 )
 
-// TestGarbageCollectionGoesOn holds that a guest that burns all its fuel, of an
-// evaluation or of a start, stops nobody else for long: a collection waits for it.
+// TestGarbageCollectionGoesOn holds that a guest that burns all its fuel of an
+// evaluation stops nobody else for long: a collection waits for it.
 func TestGarbageCollectionGoesOn(t *testing.T) {
 	const most = 250 * time.Millisecond
 	rt := newRuntime(t)
@@ -47,7 +47,7 @@ func TestGarbageCollectionGoesOn(t *testing.T) {
 			continue // it doesn't run, or not for long
 		}
 		if strings.HasPrefix(want.message, "start the module: the fuel") {
-			continue // below: what a start may use is more
+			continue // it runs for longer: a start has fifty times the fuel
 		}
 		binary := fixture.Read(t, "testdata/hostile/"+name+".wasm")
 		best := longest(name, binary)
