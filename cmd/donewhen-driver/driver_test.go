@@ -19,6 +19,7 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"github.com/donewhen/donewhen/engine"
+	"github.com/donewhen/donewhen/predicates"
 )
 
 func TestVerbAndResource(t *testing.T) {
@@ -136,7 +137,7 @@ func TestFlags(t *testing.T) {
 		{"--predicates-configmap", "No_Name", "can't be the name of a ConfigMap"},
 		{"--gate", "ajar", `--gate is "ajar": give on or off`},
 		{"--wasm-memory", "1Mi", "--wasm-memory is 1Mi: give a size from 8Mi to 1Ti"},
-		{"--wasm-memory", "much", "quantities must match"},
+		{"--wasm-memory", "much", "give a size such as 256Mi"},
 		{"--wasm-module-size", "0", "--wasm-module-size is 0: give a size from 1 to 16Mi"},
 		{"--wasm-module-size", "17Mi", "--wasm-module-size is 17Mi: give a size from 1 to 16Mi"},
 		{"--node-id", "n", "no --kubeconfig was given"}, // all that comes before is right
@@ -163,6 +164,42 @@ func TestInterruptedAtTheStart(t *testing.T) {
 	command.SetArgs([]string{"--kubeconfig", kubeconfigFor(t, hanging.URL), "--node-id", "n", "--endpoint", "unix://" + filepath.Join(t.TempDir(), "s")})
 	if err := command.ExecuteContext(ctx); err == nil || err.Error() != "interrupted" {
 		t.Errorf("%v", err)
+	}
+}
+
+// The log says which set serves while a source is broken: the driver's own is not
+// one that was taken in before.
+func TestWhatServesBesideABrokenSource(t *testing.T) {
+	const stricter = `
+apiVersion: donewhen.dev/v1alpha1
+kind: Predicate
+metadata: {name: volume-expanded}
+spec:
+  match: {apiVersion: disk.csi.azure.com/v1beta2, kind: AzVolume}
+  params: {requiredBytes: int}
+  done: |-
+    object.status.detail.capacity_bytes >= params.requiredBytes && object.status.state == 'Updated'
+`
+	const own, lastGood = "the driver's own set is in force", "the last good set stays in force"
+	for _, row := range []struct {
+		before    []string
+		says, not string
+	}{
+		{nil, own, lastGood},
+		{[]string{stricter}, lastGood, own},
+	} {
+		var log strings.Builder
+		c, err := newConfig(t.Context(), nil, options{}, newMetrics(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.swap = func(engine.Set) {}
+		for _, text := range append(row.before, "kind: Nonsense") {
+			err = c.store.Update(predicates.Source{Name: "config", Files: []predicates.File{{Name: "p.yaml", Data: []byte(text)}}})
+		}
+		if text := log.String(); err == nil || !strings.Contains(text, row.says) || strings.Contains(text, row.not) {
+			t.Errorf("after %d sets: error %v, log %q; want %q", len(row.before), err, text, row.says)
+		}
 	}
 }
 
@@ -222,7 +259,7 @@ spec:
 		t.Error("the mended ConfigMap still counts as broken")
 	}
 	for _, want := range []string{
-		"p.yaml:10:", "requiredByte", "The predicates can be loaded again",
+		"The predicates can't be loaded, the driver's own set is in force", "p.yaml:10:", "requiredByte", "The predicates can be loaded again",
 		"predicate volume-expanded version 7 (the driver's own: without a version)", "adds predicate volume-creatd version 7",
 		"predicate volume-creatd is bound to no operation; did you mean", "volume-created",
 	} {

@@ -154,9 +154,13 @@ func (c *config) report(r predicates.Report) {
 		c.broken = true
 		c.metrics.reloadFailures.Inc()
 		c.metrics.reloadGood.Set(0)
+		serves := "the last good set stays in force"
+		if r.Set.Digest() == c.defaults.Digest() {
+			serves = "the driver's own set is in force" // nothing was good before
+		}
 		// One line for each problem, with where it stands and what to do about it.
 		for _, problem := range problems(r.Err) {
-			c.logger.Error(nil, "The predicates can't be loaded, the last good set stays in force", "source", r.Source, "problem", problem, "digest", r.Set.Digest())
+			c.logger.Error(nil, "The predicates can't be loaded, "+serves, "source", r.Source, "problem", problem, "digest", r.Set.Digest())
 		}
 		if r.Recalled {
 			c.logger.Info("The last good set of the run before is in force", "digest", r.Set.Digest(), "overrides", c.overrides(r.Set))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/pflag"
@@ -13,8 +14,19 @@ import (
 // wasmOptions are the flags about WebAssembly modules. A size of zero is the default.
 type wasmOptions struct {
 	cacheDir   string
-	memory     resource.QuantityValue
-	moduleSize resource.QuantityValue
+	memory     byteSize
+	moduleSize byteSize
+}
+
+// byteSize is a quantity that says in plain words what it can't read.
+type byteSize struct{ resource.QuantityValue }
+
+// Set reads the flag's text.
+func (s *byteSize) Set(text string) error {
+	if err := s.QuantityValue.Set(text); err != nil {
+		return errors.New("give a size such as 256Mi")
+	}
+	return nil
 }
 
 func addWasmFlags(flags *pflag.FlagSet, o *wasmOptions) {
@@ -29,7 +41,7 @@ func addWasmFlags(flags *pflag.FlagSet, o *wasmOptions) {
 func (o *wasmOptions) check() error {
 	for _, size := range []struct {
 		flag        string
-		value       resource.QuantityValue
+		value       byteSize
 		least, most int64
 	}{
 		{"--wasm-memory", o.memory, wasm.DefaultMemory, 1 << 40},
