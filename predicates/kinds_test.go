@@ -140,6 +140,7 @@ func TestSchemaFrom(t *testing.T) {
 			[]File{from("x.yaml", "state"), {Name: "x.yaml", Data: []byte(strings.Replace(volumeCRD, "kind: AzVolume", "kind: Other", 1))}},
 			"dir/p.yaml:5:86: Predicate p: spec.match.schemaFrom: the file has no schema of disk.csi.azure.com/v1beta2 AzVolume; it has disk.csi.azure.com/v1beta2 Other",
 		},
+		{[]File{{Name: "cm.yaml", Data: []byte("apiVersion: v1\nkind: ConfigMap\n")}}, "v1 ConfigMap is no document of donewhen; save each key of its data as a file"},
 		{[]File{crd("crd.yaml")}, "apiextensions.k8s.io/v1 CustomResourceDefinition is no document of donewhen"},
 	} {
 		set, err := l.Load(Source{Files: c.files})

@@ -107,7 +107,11 @@ func (b *builder) loadModule(l *Loader) *wasm.Module {
 				names = append(names, f.Name, path.Base(f.Name))
 			}
 		}
-		b.at(at, nearest.Hint(w.Module.File, "modules", names), "spec.wasm.module: the source has no file %q%s", w.Module.File, b.elsewhere())
+		hint := "it would be " + path.Join(path.Dir(b.file), w.Module.File) // beside the document
+		if len(names) > 0 {
+			hint = nearest.Hint(w.Module.File, "modules", names)
+		}
+		b.at(at, hint, "spec.wasm.module: the source has no file %q%s", w.Module.File, b.elsewhere())
 		return nil
 	}
 	return b.compileModule(l, file.Data, at)

@@ -201,7 +201,11 @@ func TestModuleProblems(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
-	_, err := NewSet(catalogue(), modules(t, []string{predicate("p", "  wasm: {module: {file: attached.wasm}}\n")}, "attached"))
+	_, err := l.Load(Source{Files: []File{{Name: "dir/p.yaml", Data: []byte(predicate("p", "  wasm: {module: {file: guest.wasm}}\n"))}}})
+	if err == nil || !strings.Contains(err.Error(), `the source has no file "guest.wasm"; it would be dir/guest.wasm`) {
+		t.Errorf("without modules: %v", err)
+	}
+	_, err = NewSet(catalogue(), modules(t, []string{predicate("p", "  wasm: {module: {file: attached.wasm}}\n")}, "attached"))
 	if err == nil || !strings.Contains(err.Error(), "spec.wasm: this program runs no WebAssembly") {
 		t.Errorf("without a runtime: %v", err)
 	}

@@ -180,7 +180,11 @@ func decode(e *entry) *entry {
 		e.at([]any{"apiVersion"}, "write "+v1alpha1.APIVersion, "this build doesn't know apiVersion %s", e.APIVersion)
 		return nil
 	case e.APIVersion != v1alpha1.APIVersion:
-		e.at([]any{"apiVersion"}, "only documents of "+v1alpha1.APIVersion+" belong here", "%s %s is no document of donewhen", e.APIVersion, e.Kind)
+		hint := "only documents of " + v1alpha1.APIVersion + " belong here"
+		if e.Kind == "ConfigMap" {
+			hint = "save each key of its data as a file, and give those"
+		}
+		e.at([]any{"apiVersion"}, hint, "%s %s is no document of donewhen", e.APIVersion, e.Kind)
 		return nil
 	}
 	var findings []document.Finding

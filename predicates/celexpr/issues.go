@@ -59,6 +59,8 @@ func syntaxMessage(source, message string) (text, hint string) {
 			return "unexpected '&'", "write '&&'"
 		case strings.HasPrefix(token, "|"):
 			return "unexpected '|'", "write '||'"
+		case strings.ContainsAny(token, "‘’“”„"):
+			return fmt.Sprintf("unexpected %q", token), "write straight quotes: ' or \""
 		case strings.HasPrefix(token, "'"), strings.HasPrefix(token, `"`):
 			return "unterminated string", "close the quote; outside a block scalar (|-) ' #' starts a YAML comment"
 		}

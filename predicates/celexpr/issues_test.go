@@ -60,6 +60,7 @@ func TestIssues(t *testing.T) {
 		{"null", "1:1 the expression's value is of type null, want bool [write a comparison]"},
 
 		{"object.status.state = 'x'", "1:21 unexpected '=' [compare with '=='] | 1:23 unexpected \"'x'\""},
+		{"object.a == ‘x’", "1:13 unexpected \"‘\" [write straight quotes: ' or \"] | 1:15 unexpected \"’\" [write straight quotes: ' or \"]"},
 		{"object.a == 1 & object.b == 2", "1:15 unexpected '&' [write '&&'] | 1:17 unexpected \"object\""},
 		{"object.a == 1 and object.b == 2", "1:15 unexpected \"and\" [write '&&']"},
 		{"object.a == 1 or object.b == 2", "1:15 unexpected \"or\" [write '||']"},
