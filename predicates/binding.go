@@ -104,6 +104,7 @@ func (r *resolver) resolve(e *entry) *engine.Binding {
 	}
 	if s.Timeout != nil {
 		binding.Timeout = s.Timeout.Duration
+		e.lintTimeout()
 	}
 	return binding
 }

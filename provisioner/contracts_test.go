@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/donewhen/donewhen/predicates"
@@ -13,11 +14,17 @@ import (
 	"github.com/donewhen/donewhen/provisioner"
 )
 
+// theGate is one for all tests: reading the contracts takes longer than judging by
+// them.
+var theGate = sync.OnceValues(func() (*suite.Gate, error) {
+	return suite.NewGateOf(provisioner.Operations(), provisioner.Contracts())
+})
+
 // gated returns a store of the default set with the gate before it, which reports
 // to the function.
 func gated(t *testing.T, report func(predicates.Report)) *predicates.Store {
 	t.Helper()
-	gate, err := suite.NewGateOf(provisioner.Operations(), provisioner.Contracts())
+	gate, err := theGate()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,6 +164,8 @@ func TestGateRefusesBindings(t *testing.T) {
 		{"stage may request", "{operation: NodeStageVolume, predicate: attachment-ready, params: {until: LUN}}", "p.yaml:4:47", "N2 the LUN is promised"},
 		{"settled as created", "{operation: CreateVolume, predicate: volume-settled}", "p.yaml:4:44", "C1 nothing has happened yet"},
 		{"created as deleted", "{operation: DeleteVolume, predicate: volume-settled}", "p.yaml:4:44", "the disk is still there"},
+		{"no time at all", "{operation: CreateVolume, predicate: volume-created, timeout: 1ns}", "p.yaml:4:69", `in case "create-volume/the volume/C1 created" (Done) the wait must end as Done, and nobody can see that within 1ns`},
+		{"no time for a delete", "{operation: DeleteVolume, predicate: volume-deleted, timeout: 99ms}", "p.yaml:4:69", "nobody can see that within 99ms"},
 		{"detached as settled", "{operation: ControllerUnpublishVolume, predicate: attachment-settled}", "p.yaml:4:57", "U15 marked for deletion"},
 	} {
 		store := gated(t, func(predicates.Report) {})
@@ -200,6 +209,8 @@ func TestGateLetsPass(t *testing.T) {
 		{"a minimal attach", fmt.Sprintf(heads["attachment-ready"], "attachment-ready") + ready, ""},
 		{"S1 publish waits for itself", edited("attachment-ready", "params.until == 'LUN' && variables.state in ['Attaching', 'Attached'] => params.until == 'LUN' && variables.state in ['Attached']"), "publish would wait for itself"},
 		{"a longer timeout", "apiVersion: donewhen.dev/v1alpha1\nkind: Binding\nmetadata: {name: mine}\nspec: {operation: CreateVolume, predicate: volume-created, timeout: 1h, inFlight: Pin}\n", ""},
+		{"a short timeout", "apiVersion: donewhen.dev/v1alpha1\nkind: Binding\nmetadata: {name: mine}\nspec: {operation: CreateVolume, predicate: volume-created, timeout: 500ms}\n", "a wait of 500ms ends before anything can happen"},
+		{"an absurd timeout", "apiVersion: donewhen.dev/v1alpha1\nkind: Binding\nmetadata: {name: mine}\nspec: {operation: CreateVolume, predicate: volume-created, timeout: 100000h}\n", "no caller waits for 100000h0m0s"},
 		{"a shadow decides nothing", "apiVersion: donewhen.dev/v1alpha1\nkind: Binding\nmetadata: {name: mine}\nspec: {operation: CreateVolume, predicate: volume-settled, action: Shadow}\n", ""},
 		{"bound to nothing", fmt.Sprintf(volumeHead, "mine") + "  done: \"true\"\n", ""},
 	} {

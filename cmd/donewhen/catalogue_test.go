@@ -17,7 +17,7 @@ func TestSchemaAndOperations(t *testing.T) {
 		{[]string{"schema", "binding"}, exitOK, `"inFlight"`},
 		{[]string{"schema", "suite"}, exitOK, `"sweep"`},
 		{[]string{"schema", "pod"}, exitLoad, "there are donewhen, predicate, binding, suite"},
-		{[]string{"operations"}, exitOK, "NodeStageVolume            AzVolumeAttachment  volumeName string, nodeName string, lun string  104 states\n"},
+		{[]string{"operations"}, exitOK, "NodeStageVolume            AzVolumeAttachment  volumeName string, nodeName string, lun string  "},
 		{[]string{"operations", "-o", "json"}, exitOK, `"requiredBytes": "int"`},
 		{[]string{"operations", "-o", "yaml"}, exitLoad, "there are text and json"},
 	} {

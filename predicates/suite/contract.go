@@ -22,8 +22,9 @@ type Contract struct {
 	// operation that it is about.
 	Name, File, Operation string
 
-	doc  *document.Document
-	rows []contractRow
+	doc   *document.Document
+	rows  []contractRow
+	names []string // of what it is about; others may stand in their place
 }
 
 // contractRow is one observation and how the operation stands.
@@ -32,7 +33,7 @@ type contractRow struct {
 	is      standing
 	usually *Expectation
 	because string
-	beside  bool // another row with what is alike
+	beside  bool // another row with what is alike, or one of a grid
 }
 
 // Rows returns the number of observations in the contract.
@@ -105,7 +106,7 @@ func (b *contractBuilder) build(read ReadFile) *Contract {
 	for i, c := range written.Spec.Cases {
 		b.buildContractCase(c, written.Spec, []any{"spec", "cases", i})
 	}
-	contract.rows = append(b.rows, b.beside...)
+	contract.rows, contract.names = append(b.rows, b.beside...), written.Spec.Names
 	return contract
 }
 
@@ -139,6 +140,8 @@ func (b *contractBuilder) buildContractCase(c contractCaseDocument, spec contrac
 		}
 	case c.Sweep != nil:
 		b.buildContractSweep(c, base)
+	case c.Grid != nil:
+		b.buildGrid(c, spec.Axes, base)
 	default:
 		b.row(base, c.Is, append(slices.Clip(at), "is"))
 	}

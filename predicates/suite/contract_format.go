@@ -19,6 +19,13 @@ type contractSpec struct {
 	// Params are what the operation's callers give, all of them.
 	Params  map[string]any `json:"params,omitempty"`
 	Objects map[string]any `json:"objects,omitempty"` // as in a Suite
+	// Names are those that the objects and params have here. What means something
+	// by one of them is wrong: rows are judged under other names too, which nobody
+	// can know before.
+	Names []string `json:"names,omitempty"`
+	// Axes are sets of changes, each with a name, that grids are made of. The empty
+	// name is for none, or for the one that goes without saying.
+	Axes map[string]axis `json:"axes,omitempty"`
 	// Alike are changes of an object that change nothing: every row is kept with each
 	// of them too.
 	Alike []alikeDocument        `json:"alike,omitempty"`
@@ -44,7 +51,13 @@ type contractCaseDocument struct {
 	Is     *standingDocument     `json:"is,omitempty"`
 	Table  []contractRowDocument `json:"table,omitempty"`
 	Sweep  *contractSweep        `json:"sweep,omitempty"`
+	// Grid has the object with one change of each axis, in every combination. An axis
+	// is the name of one of the contract's, or written out.
+	Grid []any `json:"grid,omitempty"`
 }
+
+// axis is a set of changes of an object by their names, of which one is made.
+type axis map[string]map[string]any
 
 type contractRowDocument struct {
 	Name   string            `json:"name"`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/donewhen/donewhen/engine"
@@ -14,13 +15,17 @@ import (
 
 // Gate decides whether a set may come into force: the suites that come with a
 // config must pass, and what is bound to an operation must keep the contracts of
-// that operation. It is immutable and safe for concurrent use.
+// that operation. It remembers what it has found right, and is safe for concurrent
+// use.
 type Gate struct {
 	runner    *Runner
 	contracts []*Contract
 	beside    ReadFile // nil: none
 	perCase   time.Duration
 	inAll     time.Duration
+
+	mu   sync.Mutex
+	last map[*Contract]remembered // of bindings that kept it
 }
 
 // GateOption changes how a Gate works.
@@ -68,7 +73,7 @@ func NewGate(operations []engine.Operation, contracts []*Contract, opts ...GateO
 			}
 		}
 	}
-	g := &Gate{runner: NewRunner(operations), contracts: contracts, perCase: DefaultCaseTime, inAll: DefaultGateTime}
+	g := &Gate{runner: NewRunner(operations), contracts: contracts, perCase: DefaultCaseTime, inAll: DefaultGateTime, last: map[*Contract]remembered{}}
 	for _, opt := range opts {
 		opt(g)
 	}

@@ -2,8 +2,10 @@ package suite
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/donewhen/donewhen/engine"
 	"github.com/donewhen/donewhen/predicates"
@@ -27,6 +29,10 @@ func (l *look) contracts(ctx context.Context) error {
 	return nil
 }
 
+// shortestWait is how long a wait must be allowed to take: what happens must come
+// from the API server, and be judged.
+const shortestWait = 100 * time.Millisecond
+
 // kept is what judging a row has shown.
 type kept struct {
 	failed  *prepareError
@@ -36,28 +42,84 @@ type kept struct {
 	unusual bool
 }
 
-// keep judges every row of a contract through the binding.
+// remembered is what a look at a binding has shown that kept its contract.
+type remembered struct {
+	binding string // what was judged
+	cases   int
+	unusual []deviation
+}
+
+// identity names what a binding makes of a predicate. Equal ones judge alike.
+func identity(binding *engine.Binding) string {
+	params, err := json.Marshal(binding.Params)
+	if err != nil {
+		return "" // it isn't remembered
+	}
+	return strings.Join([]string{binding.Predicate.ID().Digest, string(params), binding.Timeout.String()}, "\x00")
+}
+
+// recall returns what the contract's last look has shown, if that was at the same.
+func (g *Gate) recall(contract *Contract, identity string) (remembered, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, ok := g.last[contract]
+	return r, ok && identity != "" && r.binding == identity
+}
+
+func (g *Gate) remember(contract *Contract, r remembered) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.last[contract] = r
+}
+
+// keep judges every row of a contract through the binding, unless the last look has
+// done so and found nothing: most reloads change one binding of many.
 func (l *look) keep(ctx context.Context, contract *Contract, binding *engine.Binding, judged *Judged) error {
-	var refused []predicates.Problem
-	var unusual []deviation
 	id := binding.Predicate.ID()
-	var ended error
-	for i := range contract.rows {
-		row := &contract.rows[i]
+	identity := identity(binding)
+	seen, known := l.recall(contract, identity)
+	if !known {
+		found, refused, err := l.keepRows(ctx, contract, binding)
+		judged.Cases = found.cases
+		l.add(refused...)
+		if err != nil {
+			return err
+		}
+		if found.binding = identity; len(refused) == 0 {
+			l.remember(contract, found)
+		}
+		seen = found
+	}
+	judged.Cases = seen.cases
+	if len(seen.unusual) > 0 {
+		warning := l.places.problem(binding, "", warningOf(contract, id, seen.unusual), seen.unusual[0].row.because)
+		warning.Warning = true
+		l.add(warning)
+	}
+	return nil
+}
+
+// keepRows judges every row, and returns what refuses the binding.
+func (l *look) keepRows(ctx context.Context, contract *Contract, binding *engine.Binding) (found remembered, refused []predicates.Problem, ended error) {
+	id := binding.Predicate.ID()
+	refused = l.tooShort(contract, binding)
+	rows := contract.rowsFor(id)
+	for i := range rows {
+		row := &rows[i]
 		k, err := timed(ctx, l.perCase, func(ctx context.Context) kept { return l.runner.keepRow(ctx, contract, binding, row) })
 		if err != nil {
 			l.at = l.places.problem(binding, "", fmt.Sprintf("contract case %q of %s", contract.Name+"/"+row.name, contract.Operation), "")
 			ended = err
 			break
 		}
-		judged.Cases++
+		found.cases++
 		switch {
 		case k.failed != nil:
 			refused = append(refused, l.places.problem(binding, "", fmt.Sprintf("contract case %q can't be judged: %s", row.name, k.failed.message), k.failed.hint))
 		case k.why != "":
 			refused = append(refused, l.places.problem(binding, k.verdict.Rule, violated(contract, row, id, k.verdict, k.why), row.because))
 		case k.unusual:
-			unusual = append(unusual, deviation{row, k.usual})
+			found.unusual = append(found.unusual, deviation{row, k.usual})
 		}
 	}
 	if n := len(refused) - maxRefused; n > 0 {
@@ -65,13 +127,24 @@ func (l *look) keep(ctx context.Context, contract *Contract, binding *engine.Bin
 		more.Message, more.Hint = fmt.Sprintf("%d more cases of contract %s are violated", n, contract.Name), ""
 		refused = append(refused[:maxRefused], more)
 	}
-	if len(unusual) > 0 {
-		warning := l.places.problem(binding, "", warningOf(contract, id, unusual), unusual[0].row.because)
-		warning.Warning = true
-		refused = append(refused, warning)
+	return found, refused, ended
+}
+
+// tooShort is a binding that gives a wait no time to be Done.
+func (l *look) tooShort(contract *Contract, binding *engine.Binding) []predicates.Problem {
+	if binding.Timeout <= 0 || binding.Timeout >= shortestWait {
+		return nil
 	}
-	l.add(refused...)
-	return ended
+	for i := range contract.rows {
+		row := &contract.rows[i]
+		if row.is != finished {
+			continue
+		}
+		message := fmt.Sprintf("the contract of %s forbids it: in case %q (%s) the wait must end as Done, and nobody can see that within %v",
+			contract.Operation, contract.Name+"/"+row.name, row.is, binding.Timeout)
+		return []predicates.Problem{l.places.bindingProblem(binding, "timeout", message, "write it like 10m, or leave it out to wait as long as the caller does")}
+	}
+	return nil
 }
 
 // keepRow judges a row.

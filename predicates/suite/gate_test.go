@@ -2,6 +2,7 @@ package suite_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -158,11 +159,48 @@ func TestContractsAreChecked(t *testing.T) {
 		{"a usual verdict that isn't one", "verdict: Failed", "verdict: Fail", `verdict "Fail" isn't known`},
 		{"alike where it stands so that nobody knows", "  cases:\n", "  alike:\n  - {name: x, merge: {status: {reason: x}}, standings: [Don]}\n  cases:\n", `standing "Don" isn't known`},
 		{"alike but for nothing", "  cases:\n", "  alike:\n  - {name: x}\n  cases:\n", "merges nothing"},
+		{"a grid of what there isn't", "  cases:\n", "  cases:\n  - {name: g, object: $pod, grid: [phases], is: InProgress}\n", `axis "phases" isn't known`},
+		{"a grid that says nothing", "  cases:\n", "  cases:\n  - {name: g, object: $pod, grid: [{x: {status: {reason: x}}}]}\n", "a grid says how the operation stands"},
+		{"a grid of no object", "  cases:\n", "  cases:\n  - {name: g, absent: never, grid: [{x: {status: {reason: x}}}], is: InProgress}\n", "a grid changes an object"},
+		{"a grid that takes the kind away", "  cases:\n", "  cases:\n  - {name: g, object: $pod, grid: [{x: {kind: null}}], is: InProgress}\n", "x: the object has no kind"},
+		{"a grid of numbers", "  cases:\n", "  cases:\n  - {name: g, object: $pod, grid: [3], is: InProgress}\n", "an axis isn't int64"},
+		{"a grid that merges a text", "  cases:\n", "  cases:\n  - {name: g, object: $pod, grid: [{x: y}], is: InProgress}\n", "it merges y, which is no object"},
 		{"a wrong path", "path: status.phase", "path: .status", "a name is missing"},
 	} {
 		_, err := suite.NewGateOf(podOperations, fstest.MapFS{"start.yaml": {Data: []byte(strings.Replace(podContract, row.find, row.with, 1))}})
 		if err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%s: error %v, want %q in it", row.name, err, row.want)
+		}
+	}
+}
+
+// A grid has every combination, and rows are judged under names that the predicate
+// can't know.
+func TestGateJudgesGridsAndOtherNames(t *testing.T) {
+	contract := strings.Replace(strings.Replace(podContract, "  cases:\n", "  names: [somebody]\n  axes:\n    beside: {\"\": {}, hot: {metadata: {labels: {heat: hot}}}}\n  cases:\n  - name: not yet\n    object: $pod\n    grid: [beside, {\"\": {}, a reason: {status: {reason: x}}}]\n    is: InProgress\n", 1), "metadata: {name: p}", "metadata: {name: somebody}", 1)
+	gate, err := suite.NewGateOf(podOperations, fstest.MapFS{"start.yaml": {Data: []byte(contract)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct{ name, done, want string }{
+		{"as it is", "object.status.phase == params.phase", ""},
+		{"wrong about a combination", "object.status.phase == params.phase || has(object.metadata.labels) && has(object.status.reason)", `"start/not yet/hot, a reason" (InProgress)`},
+		{"right for one name", "object.status.phase == params.phase && object.metadata.name == 'somebody'", `"start/by phase/Running, under other names" (Done)`},
+		{"wrong for the others", "object.status.phase == params.phase || object.metadata.name != 'somebody'", `"start/by phase/(absent), under other names" (InProgress)`},
+		{"as it is, once more", "object.status.phase == params.phase", ""},
+	} {
+		sources := []predicates.Source{{Name: "defaults", Files: []predicates.File{file("pod.yaml", strings.Replace(podPredicate, "object.status.phase == params.phase", row.done, 1))}}}
+		set, err := predicates.NewSet(podOperations, sources...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report := gate.Look(t.Context(), set, sources)
+		got := fmt.Sprint(report.Problems)
+		if row.want == "" && len(report.Problems) > 0 || !strings.Contains(got, row.want) {
+			t.Errorf("%s: %s, want %q", row.name, got, row.want)
+		}
+		if n := report.Judged[0].Cases; n != 12 {
+			t.Errorf("%s: %d cases, want 4 of the sweep, as many under other names, and 4 of the grid", row.name, n)
 		}
 	}
 }

@@ -210,3 +210,43 @@ func (c endlessClock) Now() time.Time {
 }
 
 func (c endlessClock) Since(time.Time) time.Duration { return 0 }
+
+// A binding that has kept its contract isn't judged again as long as it stays the
+// same; one that hasn't is.
+func TestWhatIsTheSameIsJudgedOnce(t *testing.T) {
+	n, wrong := 0, false
+	look, contract, binding := doorGate(t, func(o engine.Observation) engine.Judgement {
+		n++
+		if wrong {
+			return engine.Judgement{}
+		}
+		return truly(o)
+	})
+	judge := func(binding *engine.Binding) int {
+		n = 0
+		var judged Judged
+		if err := look.keep(t.Context(), contract, binding, &judged); err != nil || judged.Cases != 4 {
+			t.Errorf("error %v, %d cases", err, judged.Cases)
+		}
+		return n
+	}
+	if judge(binding) == 0 || judge(binding) != 0 {
+		t.Error("the same binding is judged twice")
+	}
+	other := *binding
+	other.Timeout = time.Hour
+	if judge(&other) == 0 {
+		t.Error("another timeout isn't judged")
+	}
+	wrong = true
+	third := other
+	third.Params = engine.Params{"x": 1}
+	for range 2 {
+		if judge(&third) == 0 {
+			t.Error("what was refused isn't judged again")
+		}
+	}
+	if len(look.report.Problems) != 2 {
+		t.Errorf("problems %v", look.report.Problems)
+	}
+}

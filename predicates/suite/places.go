@@ -40,6 +40,16 @@ func (p *places) problem(binding *engine.Binding, rule, message, hint string) pr
 	}
 }
 
+// bindingProblem returns a problem with a field of a binding's spec.
+func (p *places) bindingProblem(binding *engine.Binding, field, message, hint string) predicates.Problem {
+	at, _ := p.set.BindingOrigin(binding)
+	line, column, excerpt := p.find(at, []any{"spec", field})
+	return predicates.Problem{
+		Source: at.Source, File: at.File, Line: line, Column: column,
+		Document: "Binding " + binding.Name, Message: message, Hint: hint, Excerpt: excerpt,
+	}
+}
+
 // configured reports whether the binding, or its predicate, comes with a config.
 func (p *places) configured(binding *engine.Binding) bool {
 	at, _ := p.set.Origin(binding.Predicate.ID().Name)
