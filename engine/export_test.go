@@ -52,3 +52,6 @@ func (e *Engine) Paces() int {
 	defer e.lanes.mu.Unlock()
 	return len(e.lanes.paces)
 }
+
+// Busy reports whether anything goes on.
+func (e *Engine) Busy() bool { return e.activity.running.Load() > 0 }

@@ -23,7 +23,7 @@ func TestG10_NothingIsLeftWhenAllHammerOnOneObject(t *testing.T) {
 	const callers, rounds = 16, 60
 	i := newInformer()
 	i.sync("1")
-	e := engine.New(generationSet(0), engine.WithLogger(klog.Logger{}))
+	e := engine.New(generationSet(0, nil), engine.WithLogger(klog.Logger{}))
 	must(t, e.Watch(pods, i))
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -44,7 +44,7 @@ func TestG10_NothingIsLeftWhenAllHammerOnOneObject(t *testing.T) {
 	})
 	rest.Go(func() {
 		for generation := 1; hammering.Load(); generation++ {
-			e.Swap(generationSet(generation % 2))
+			e.Swap(generationSet(generation%2, nil))
 			for range e.Waiters() {
 			}
 		}

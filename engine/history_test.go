@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"k8s.io/client-go/tools/cache"
 
@@ -35,6 +36,7 @@ type history struct {
 	queue   []delivery
 	synced  bool
 	offline bool
+	slow    func(engine.Observation) bool
 	hurried bool // seldom lets the engine come to rest between two steps
 	now     int  // seconds
 	reloads int  // the generation of the set
@@ -268,15 +270,33 @@ func (h *history) foresee(f func(*modelWait)) {
 // did is foresee for one of them.
 func (h *history) did(f func()) { h.happened = append(h.happened, f) }
 
+// glance notes that the object has been looked at, or will be: one look is everybody's.
+func (h *history) glance(name string) {
+	h.foresee(func(w *modelWait) {
+		if w.name == name {
+			w.each(func(b belief) []belief { return append(w.look(b), b) })
+		}
+	})
+}
+
 // looks reports whether anybody looks at the object in the store while events come:
 // one look is everybody's.
 func (h *history) looks(name string) bool {
 	return h.hurried || slices.ContainsFunc(h.waits, func(w *modelWait) bool { return w.name == name && w.owes() })
 }
 
+// idle lets the engine work off everything; slow predicates take their time.
+func (h *history) idle() {
+	synctest.Wait()
+	for h.engine.Busy() {
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+	}
+}
+
 // rest lets the engine work off everything, and holds every wait against the oracle.
 func (h *history) rest() {
-	synctest.Wait()
+	h.idle()
 	stirred := len(h.trail) > 1 || len(h.happened) > 0
 	for _, f := range h.happened {
 		f()

@@ -112,14 +112,14 @@ func TestHostile_AStormOfReloads(t *testing.T) {
 			if n%3 == 0 {
 				s.engine.Swap(nil)
 			} else {
-				s.engine.Swap(generationSet(n))
+				s.engine.Swap(generationSet(n, nil))
 			}
 		}
 		g.pending()
 		if _, err := s.engine.Register(engine.Request{Ref: refTo("x"), Predicate: "nobody's"}); err == nil {
 			t.Error("an unknown predicate was taken")
 		}
-		s.engine.Swap(generationSet(0))
+		s.engine.Swap(generationSet(0, nil))
 		s.informer.put(pod("x", "u1", "10", "Done"))
 		g.done("10")
 		s.nothingKept()

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,10 +47,14 @@ func setting(t *testing.T, name string, otherwise uint64) uint64 {
 func doneState(generation int) string { return []string{"Done", "Done2"}[generation%2] }
 
 // generationSet has the predicates "ready" and "held", whose content depends on the
-// generation, and "gone". "held" is done once it has held for holdFor.
-func generationSet(generation int) *set {
+// generation, and "gone". "held" is done once it has held for holdFor. slow (nil:
+// none) says of which observations they take 2 ms, so that they get lanes.
+func generationSet(generation int, slow func(engine.Observation) bool) *set {
 	ready := &judge{predicate: &predicate{name: "ready"}}
 	judge := func(o engine.Observation, _ engine.Params) engine.Judgement {
+		if slow != nil && slow(o) {
+			time.Sleep(2 * time.Millisecond)
+		}
 		if o.Presence == engine.Present {
 			state := o.Object.GetAnnotations()["state"]
 			switch state {
@@ -77,6 +82,16 @@ func generationSet(generation int) *set {
 		return j
 	}
 	return s
+}
+
+// slowFor says of which observations predicates may be slow: all of them, those of
+// one object, and some versions.
+var slowFor = []func(engine.Observation) bool{
+	func(engine.Observation) bool { return true },
+	func(o engine.Observation) bool { return o.Ref.Namespace == "a" },
+	func(o engine.Observation) bool {
+		return strings.HasSuffix(o.ResourceVersion, "1") || strings.HasSuffix(o.ResourceVersion, "8")
+	},
 }
 
 // modelWait is a wait, and what is believed of it.
@@ -134,6 +149,7 @@ func (h *history) register() {
 		w.Waiter, err = h.engine.Register(engine.Request{Ref: ref, Predicate: predicate})
 		must(h.T, err)
 	})
+	h.glance(w.name)
 	h.did(func() {}) // a look is owed
 	h.waits = append(h.waits, w)
 }
@@ -144,7 +160,7 @@ func (h *history) during(f func()) {
 	if !h.hurried && h.synced && h.one(3) {
 		h.informer.onceBetweenReads(h.follow)
 		defer h.informer.onceBetweenReads(nil)
-		defer synctest.Wait()
+		defer h.idle()
 	}
 	f()
 }
@@ -170,6 +186,7 @@ func (h *history) waitStep() {
 			w.Done()
 			go func() { _, _ = w.Wait(ctx) }()
 		})
+		h.glance(w.name)
 		h.did(func() {
 			w.change(func(b belief) belief { b.looking, b.counting = true, true; return b })
 		})
@@ -177,6 +194,7 @@ func (h *history) waitStep() {
 		h.step("wait %d: cancel", w.number)
 		w.over = true
 		h.during(w.cancel)
+		h.glance(w.name)
 		h.did(func() {
 			w.change(func(b belief) belief { b.leaving = "canceled"; return b })
 		})
@@ -219,6 +237,7 @@ func (h *history) ownWrite(w *modelWait) {
 		}
 		return
 	}
+	h.glance(w.name)
 	h.did(func() {
 		w.saw("") // else After had said so
 		w.after(written)
@@ -229,7 +248,7 @@ func (h *history) reload() {
 	h.rest()
 	h.reloads++
 	h.step("reload: done means %s", doneState(h.reloads))
-	h.during(func() { h.engine.Swap(generationSet(h.reloads)) })
+	h.during(func() { h.engine.Swap(generationSet(h.reloads, h.slow)) })
 	h.foresee(func(w *modelWait) {
 		if w.predicate != "gone" { // which is what it was
 			w.reload()
@@ -275,6 +294,8 @@ func (h *history) reconnect() {
 func (h *history) mayRest() {
 	if !h.hurried || len(h.trail) > 3 || h.one(4) {
 		h.rest()
+	} else if h.slow != nil {
+		time.Sleep(time.Duration(h.random.IntN(4)) * time.Millisecond) // some have been judged by then
 	}
 }
 
@@ -290,7 +311,11 @@ func playHistory(t *testing.T, seed uint64) {
 	h.server = make([]map[string]sight, base+1)
 	h.server[base] = map[string]sight{}
 	h.informer.bookmark(strconv.Itoa(base))
-	h.engine = engine.New(generationSet(0), engine.WithLogger(klog.Logger{}))
+	workers := 2
+	if h.one(3) {
+		h.slow, workers = slowFor[h.random.IntN(len(slowFor))], 1+h.random.IntN(2)
+	}
+	h.engine = engine.New(generationSet(0, h.slow), engine.WithLogger(klog.Logger{}), engine.WithWorkers(workers))
 	must(t, h.engine.Watch(pods, h.informer))
 	must(t, h.engine.Start(ctx))
 	h.hurried = h.one(3)
@@ -323,7 +348,7 @@ func playHistory(t *testing.T, seed uint64) {
 		}
 		w.Close()
 	}
-	synctest.Wait()
+	h.idle()
 	if objects, unseen, workers, tasks := h.engine.Kept(); objects+unseen+workers+tasks != 0 {
 		h.bad("the engine keeps %d objects, %d unseen, %d workers, %d tasks", objects, unseen, workers, tasks)
 	}
