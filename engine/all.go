@@ -206,7 +206,7 @@ func (j *Joint) describe() map[*Waiter]Verdict {
 	answers := make(chan answer, len(pending))
 	go func() {
 		for _, w := range pending {
-			answers <- answer{w, w.describe(nil)}
+			answers <- answer{w, w.describeWithin()} // so that this goroutine ends
 		}
 	}()
 	patience := pending[0].object.source.engine.clock.NewTimer(leaveWithin)

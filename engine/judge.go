@@ -119,22 +119,25 @@ func (e *Engine) call(by *worker, t *terms, f func(context.Context, Observation)
 		took := by.returns(t.pace, start)
 		if r := recover(); r != nil {
 			e.logger.Error(nil, "Predicate panicked", "predicate", t.id.String(), "reference", o.Ref.String(), "resourceVersion", o.ResourceVersion, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
-			j = Judgement{Verdict: Verdict{
-				Decision:  Failed,
-				Cause:     CauseJudge,
-				Code:      codes.Internal,
-				Reason:    ReasonEvaluationError,
-				Message:   fmt.Sprintf("predicate %s panicked: %v", t.id, r),
-				Predicate: t.id,
-			}}
+			j = broken(ReasonEvaluationError, fmt.Sprintf("predicate %s panicked: %v", t.id, r))
+			j.Verdict.Predicate = t.id
 		}
 		if e.observer != nil {
 			e.observer.Evaluated(Evaluation{Predicate: t.id, Purpose: purpose, Verdict: j.Verdict, Took: took, Cost: j.Cost})
 		}
 	}()
 	j = f(e.ctx, o)
+	if what := j.unsound(); what != "" {
+		e.logger.Error(nil, "Predicate returned what means nothing", "predicate", t.id.String(), "reference", o.Ref.String(), "resourceVersion", o.ResourceVersion, "what", what)
+		j = broken(ReasonBadResult, fmt.Sprintf("predicate %s returned what means nothing: %s", t.id, what))
+	}
 	j.Verdict.Predicate = t.id
 	return j
+}
+
+// broken is what is judged by a predicate that broke.
+func broken(reason, message string) Judgement {
+	return Judgement{Verdict: Verdict{Decision: Failed, Cause: CauseJudge, Code: codes.Internal, Reason: reason, Message: message}}
 }
 
 // record takes what was judged into the waiters, unless their barrier has

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -81,7 +82,9 @@ func (l *lanes) pace(id PredicateID) *pace {
 	return p
 }
 
-// keep forgets the paces that neither the set's bindings nor the waiters use.
+// keep forgets the paces that neither the set's bindings nor the waiters use. One that
+// a request came by while it was being forgotten is known to it alone; its lane goes
+// with the next reload.
 func (l *lanes) keep(set *loaded, used map[*pace]struct{}) {
 	bound := map[string]struct{}{}
 	if set.set != nil {
@@ -95,6 +98,11 @@ func (l *lanes) keep(set *loaded, used map[*pace]struct{}) {
 		_, isBound := bound[digest]
 		if _, isUsed := used[p]; !isBound && !isUsed {
 			delete(l.paces, digest)
+			gone = append(gone, p)
+		}
+	}
+	for _, p := range slices.AppendSeq(slices.Collect(maps.Keys(l.own)), maps.Keys(l.guests)) {
+		if _, isUsed := used[p]; !isUsed && l.paces[p.id.Digest] != p {
 			gone = append(gone, p)
 		}
 	}

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -227,4 +228,35 @@ func (s *scene) nothingLeft() {
 	if objects, unseen, _, _ := s.engine.Kept(); objects+unseen != 0 {
 		s.Fatalf("the engine keeps %d objects, %d unseen", objects, unseen)
 	}
+}
+
+// However often a joint wait asks a predicate that never explains, that costs one
+// goroutine.
+func TestAll_APredicateThatNeverExplainsKeepsOneGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		never, mute := make(chan struct{}), false
+		p := &predicate{name: "mute", judge: func(engine.Observation, engine.Params) engine.Judgement {
+			if mute {
+				<-never
+			}
+			return engine.Judgement{}
+		}}
+		playIn(t, func(s *scene) {
+			s.informer.put(pod("x", "u1", "10", "Other"))
+			s.informer.put(pod("y", "u2", "11", "Failed"))
+			w := s.register("mute", "x")
+			mute = true
+			before := runtime.NumGoroutine()
+			for range 20 {
+				if _, err := engine.All(w, s.register("ready", "y")).Wait(t.Context()); err == nil {
+					t.Fatal("it is done with a failed one")
+				}
+			}
+			seconds(2)
+			if more := runtime.NumGoroutine() - before; more > 1 {
+				t.Errorf("%d goroutines more after 20 joint waits", more)
+			}
+			close(never)
+		}, p)
+	})
 }

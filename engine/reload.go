@@ -79,9 +79,7 @@ type pinned struct {
 type move struct {
 	waiter  *Waiter
 	request Request
-	judge   Judge // what it has
 	agreed  agreed
-	same    bool
 	err     error
 }
 
@@ -89,9 +87,7 @@ func (m *mover) move(o *object) {
 	moves := m.behind(o)
 	for i := range moves {
 		v := &moves[i]
-		if v.agreed, v.err = m.next.agree(&v.request); v.err == nil {
-			v.same = v.agreed.judge.Key() == v.judge.Key()
-		}
+		v.agreed, v.err = m.next.agree(&v.request)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -101,8 +97,10 @@ func (m *mover) move(o *object) {
 		if w.outcome == nil && w.number < m.next.number {
 			w.number = m.next.number
 			m.apply(w, v)
-			m.paces[w.terms.pace] = struct{}{}
 		}
+	}
+	for w := range o.all() { // also of those that are on the new set already
+		m.paces[w.terms.pace] = struct{}{}
 	}
 }
 
@@ -113,7 +111,7 @@ func (m *mover) behind(o *object) []move {
 	var moves []move
 	for w := range o.all() {
 		if w.number < m.next.number {
-			moves = append(moves, move{waiter: w, judge: w.judge, request: w.requestLocked()})
+			moves = append(moves, move{waiter: w, request: w.requestLocked()})
 		}
 	}
 	return moves
@@ -126,11 +124,13 @@ func (w *Waiter) requestLocked() Request {
 
 // apply puts the waiter on its new terms, or leaves it; object.mu is held.
 func (m *mover) apply(w *Waiter, v *move) {
+	// Compared with the judge that it has now: another reload may have overtaken this.
+	same := v.err == nil && v.agreed.judge.Key() == w.judge.Key()
 	switch {
 	case v.err != nil:
 		m.pin(v)
 		w.setShadows(nil) // they are the old set's
-	case v.agreed.inFlight() == Pin && !v.same:
+	case v.agreed.inFlight() == Pin && !same:
 		m.byPin++
 		w.setShadows(v.agreed.shadows.continues(w.rare().shadows))
 	default:
@@ -138,7 +138,7 @@ func (m *mover) apply(w *Waiter, v *move) {
 		w.changeTimeout(v.agreed.terms.timeout)
 		// The new judge even if it is equal, so that the old one can go.
 		w.terms, w.judge = v.agreed.terms, v.agreed.judge
-		if v.same {
+		if same {
 			m.kept++
 			return
 		}

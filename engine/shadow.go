@@ -29,7 +29,7 @@ func (f *offer) bindShadows(r *Request) *shadows {
 		var judge Judge
 		params, err := mergeParams(r.Params, b)
 		if err == nil {
-			judge, err = b.Predicate.Bind(params)
+			judge, err = bind(b.Predicate, params)
 		}
 		if err != nil || b.Resource != r.Ref.Resource || !slices.Contains(b.Predicate.Resources(), r.Ref.Resource) {
 			offered.warn(err)

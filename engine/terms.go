@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -97,9 +98,22 @@ func (f *offer) bind(params Params, plain bool) (Judge, error) {
 			return *judge, nil
 		}
 	}
-	judge, err := f.predicate.Bind(params)
+	judge, err := bind(f.predicate, params)
 	if err == nil && plain {
 		f.plain.Store(&judge)
+	}
+	return judge, err
+}
+
+// bind makes a judge of a predicate; one that panics has refused the params.
+func bind(p Predicate, params Params) (judge Judge, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			judge, err = nil, fmt.Errorf("it panicked while it was given them: %v: report this to its author", r)
+		}
+	}()
+	if judge, err = p.Bind(params); err == nil && judge == nil {
+		err = errors.New("it made no judge of them: report this to its author")
 	}
 	return judge, err
 }

@@ -112,6 +112,19 @@ type Verdict struct {
 // Decisive reports whether the verdict ends a wait.
 func (v Verdict) Decisive() bool { return v.Decision != Pending }
 
+// unsound says what of the verdict means nothing, empty if all is well.
+func (v *Verdict) unsound() string {
+	switch {
+	case v.Decision < Pending || v.Decision > Failed:
+		return "a verdict of " + v.Decision.String()
+	case v.Cause != CauseOperation && v.Cause != CauseJudge:
+		return "a verdict of " + v.Cause.String()
+	case v.Decision == Failed && v.Code == codes.OK:
+		return "a failure of code OK"
+	}
+	return ""
+}
+
 // Hold is a rule that holds but decides only after it has held for a time.
 type Hold struct {
 	// Rule identifies the rule within its predicate ("done[0]", "failed[1]").
@@ -131,4 +144,21 @@ type Judgement struct {
 	// Cost is what judging has cost in the backend's own units, for metrics; 0 where
 	// nothing was counted.
 	Cost uint64
+}
+
+// unsound says what of the judgement means nothing, empty if all is well. It runs
+// after every evaluation.
+func (j *Judgement) unsound() string {
+	what := j.Verdict.unsound()
+	for i := 0; i < len(j.Holding) && what == ""; i++ {
+		h := &j.Holding[i]
+		switch what = h.Verdict.unsound(); {
+		case what != "":
+		case !h.Verdict.Decisive():
+			what = "rule " + h.Rule + " holds for a verdict of Pending"
+		case h.For < 0:
+			what = "rule " + h.Rule + " holds for " + h.For.String()
+		}
+	}
+	return what
 }
