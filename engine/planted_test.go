@@ -89,13 +89,6 @@ var planted = []fault{
 	{"leaving without a last look", "leave.go", []string{
 		"\t\to.look = true\n", "",
 	}},
-	{"the store is looked at before the mailbox", "pass.go", []string{
-		"\tcase len(p.inbox) > 0:\n", "\tcase len(p.inbox) > 0 && !p.look:\n",
-	}},
-	{"events are judged beyond a hold time that passed before", "judge.go", []string{
-		"return now, p.inbox[0].at", "return now, now",
-		"return now, o.mail.inbox[0].at", "return now, now",
-	}},
 }
 
 // TestSoakPlantedFaults plants each fault in a build of its own, and has the random
