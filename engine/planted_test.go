@@ -26,13 +26,12 @@ var planted = []fault{
 		"\tif w.last.judgement != nil && w.last.judgement.Verdict.Decisive() {\n\t\treturn\n\t}\n\ts := &p.seen\n\tpresence, uid",
 	}},
 	{"floor off by one: the own write is below it", "barrier.go", []string{
-		"\treturn version.to(b.floor)\n",
-		"\tif order := version.to(b.floor); order != at {\n\t\treturn order\n\t}\n\treturn below\n",
+		"\treturn v.to(b.floor)\n",
+		"\tif order := v.to(b.floor); order != at {\n\t\treturn order\n\t}\n\treturn below\n",
 	}},
 	{"floor off by one: the version before is at it", "barrier.go", []string{
-		"import \"k8s.io/apimachinery/pkg/types\"", "import (\n\t\"strconv\"\n\n\t\"k8s.io/apimachinery/pkg/types\"\n)",
-		"\treturn version.to(b.floor)\n",
-		"\tif n, err := strconv.Atoi(version.version); err == nil && strconv.Itoa(n+1) == b.floor {\n\t\treturn at\n\t}\n\treturn version.to(b.floor)\n",
+		"\treturn v.to(b.floor)\n",
+		"\tif v.number+1 == b.floor.number {\n\t\treturn at\n\t}\n\treturn v.to(b.floor)\n",
 	}},
 	{"key read before version", "sighting.go", []string{
 		"\tversion := store.LastStoreSyncResourceVersion()\n\titem, found, err := store.GetByKey(key)\n",
@@ -50,7 +49,7 @@ var planted = []fault{
 	}},
 	{"namespace dropped", "index.go", []string{
 		"maphash.String(x.seed, key.Namespace)*0x9e3779b97f4a7c15 ^ ", "",
-		"if o.key == key {", "if o.key.Name == key.Name {",
+		"s.hash == hash && s.object.key == key", "s.hash == hash && s.object.key.Name == key.Name",
 	}},
 	{"merge across a delete", "sighting.go", []string{
 		" && s.uid == old.uid && s.present() == old.present()", "",
@@ -72,7 +71,7 @@ var planted = []fault{
 		`gone != "" && gone != seen.uid`, `gone != seen.uid && false`,
 	}},
 	{"a version judged is no floor", "barrier.go", []string{
-		"b.floor, b.own = version.version, false", "b.own = false",
+		"b.floor, b.own = version.level(), false", "b.own = false",
 	}},
 	{"absence below the floor", "barrier.go", []string{
 		"case order == below && absentInStore:", "case order == below && absentInStore && b.counts():\n\t\treturn Deleted, admitted\n\tcase order == below && absentInStore:",
