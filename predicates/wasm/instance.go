@@ -30,6 +30,8 @@ type instance struct {
 	from *snapshot
 	// idleSince is the sweep after which it became idle.
 	idleSince uint64
+	// broken: a call didn't return, so that what isn't in the snapshot is anything.
+	broken bool
 }
 
 // snapshot is the state that a module's instances have before each call.
@@ -80,6 +82,10 @@ func (c *code) newInstance(ctx context.Context, mem *memory, from *snapshot) (_ 
 			}
 		}
 	}
+	if mem.short { // all later instances would begin with less than it wanted
+		return nil, i.shortage("start the module")
+	}
+	i.call.end() // it may have asked for the document, when there was none
 	return i, nil
 }
 
@@ -143,9 +149,13 @@ func (i *instance) reset() bool {
 // run calls a function that returns an i32.
 func (i *instance) run(f api.Function, what string, fuel int64) (int32, *Error) {
 	i.call.setFuel(fuel)
-	i.memory.denied = ""
+	i.memory.denied, i.memory.short = "", false
 	if err := f.CallWithStack(&i.call, i.stack[:]); err != nil {
+		i.broken = true
 		return 0, i.failure(what, err)
+	}
+	if i.memory.short {
+		return 0, i.shortage(what)
 	}
 	return int32(uint32(i.stack[0])), nil
 }
@@ -167,6 +177,12 @@ func (i *instance) failure(what string, err error) *Error {
 		return newError(MemoryLimit, "%s: no memory could be added to the %d KiB, %s is reached: %s%s", what, len(i.memory.buf)>>10, i.memory.denied, trapText(err), i.call.output())
 	}
 	return newError(Trap, "%s: %s%s", what, trapText(err), i.call.output())
+}
+
+// shortage says that the guest went on without memory that others had: what it returns
+// then isn't what it returns at other times.
+func (i *instance) shortage(what string) *Error {
+	return newError(MemoryLimit, "%s: no memory could be added to the %d KiB, %s is reached", what, len(i.memory.buf)>>10, i.memory.denied)
 }
 
 func (i *instance) outOfFuel() bool { return i.call.fuel != nil && int64(i.call.fuel.Get()) < 0 }

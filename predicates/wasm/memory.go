@@ -60,8 +60,10 @@ type memory struct {
 	// is made.
 	reserved uint64
 	buf      []byte
-	// denied says why the guest couldn't grow last, "" if it could.
+	// denied says why the guest couldn't grow last, "" if it could; short that in this
+	// call it couldn't because others had the memory.
 	denied string
+	short  bool
 }
 
 // Allocate implements experimental.MemoryAllocator.
@@ -71,13 +73,13 @@ func (m *memory) Allocate(_, _ uint64) experimental.LinearMemory { return m }
 // guest that grows page by page doesn't have it copied each time.
 func (m *memory) Reallocate(size uint64) []byte {
 	first := m.buf == nil
+	if !first && size > m.limit { // also if it has as much already: another instance hasn't
+		m.denied = "the limit of the predicate"
+		return nil
+	}
 	if !first && size <= uint64(cap(m.buf)) {
 		m.buf = m.buf[:size]
 		return m.buf
-	}
-	if !first && size > m.limit {
-		m.denied = "the limit of the predicate"
-		return nil
 	}
 	capacity := size
 	if !first {
@@ -89,7 +91,7 @@ func (m *memory) Reallocate(size uint64) []byte {
 			break
 		}
 		if capacity == size {
-			m.denied = "the limit of all predicates together"
+			m.denied, m.short = "the limit of all predicates together", true
 			return nil
 		}
 		capacity = size

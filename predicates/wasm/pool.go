@@ -191,7 +191,7 @@ func (r *Runtime) reserveWithin(ctx context.Context, n uint64, timeout time.Dura
 // release takes an instance back, to be used again if it can be made as it was.
 func (p *pool) release(i *instance, reuse bool) {
 	i.call.end()
-	reuse = reuse && i.from != nil && i.reset()
+	reuse = reuse && !i.broken && i.from != nil && i.reset()
 	p.mu.Lock()
 	if reuse = reuse && !p.closed; reuse {
 		i.idleSince = p.code.rt.sweeps.Load()
