@@ -14,6 +14,7 @@ type function struct {
 	added  []byte        // the types of the locals that are added
 	temps  [temps]uint32 // which of them is for what, counted from 1
 	grows  bool          // it may grow the memory
+	blocks uint64        // see divide
 	frame  frame
 	exit   []byte // the type of a block that gives its results
 }
@@ -56,6 +57,9 @@ func (r *rewriter) codeSection(c *coder) {
 			return
 		}
 		grows = grows || f.grows
+		if r.divide(c, f); c.err != nil {
+			return
+		}
 	}
 	price := uint64(weightMemory)
 	if r.MinPages > smallMemory || grows && r.maxPages > smallMemory {
@@ -124,36 +128,6 @@ func (f *function) assemble(price uint64) []byte {
 	return code
 }
 
-// appendCheck stores what is on top of the stack in a meter, and traps if it is
-// below zero; but there may be more of the fuel. It is stored first, so that whoever
-// called can see why.
-func (f *function) appendCheck(code []byte, meter uint32) []byte {
-	code = appendU32(append(code, opLocalTee), f.temp(tempCheck))
-	code = appendU32(append(code, opGlobalSet), meter)
-	code = appendU32(append(code, opLocalGet), f.temp(tempCheck))
-	code = append(code, opI64Const, 0, opI64LtS, opIf, blockEmpty)
-	if meter == f.globals {
-		code = appendU32(append(code, opCall), uint32(len(f.Imports)+len(f.functions)))
-	} else {
-		code = append(code, opUnreachable)
-	}
-	return append(code, opEnd)
-}
-
-// chargeLength subtracts the i32 on top of the stack, shifted right, and leaves it
-// there.
-func (f *function) chargeLength(shift int64) {
-	length := f.temp(tempLength)
-	code := appendU32(append(f.out, opLocalTee), length)
-	code = appendU32(append(code, opGlobalGet), f.globals)
-	code = appendU32(append(code, opLocalGet), length)
-	code = append(code, opI64ExtendU)
-	if shift > 0 {
-		code = append(appendSigned(append(code, opI64Const), shift), opI64ShrU)
-	}
-	f.out = f.appendCheck(append(code, opI64Sub), f.globals)
-}
-
 // current is the region of the innermost open block.
 func (f *function) current() *region { return &f.regions[f.frames[len(f.frames)-1]] }
 
@@ -201,13 +175,16 @@ func (f *function) instruction() {
 			f.call(i)
 		} else {
 			f.label(i)
+			f.blocks++
 		}
 	case immFunctionRef:
 		if i := f.copyU32(); !f.declared[i] {
 			f.fail("a reference to function %d, which is neither exported nor an element", i)
 		}
 	case immBrTable:
-		for range f.copyCount("labels", maxBody) {
+		labels := f.copyCount("labels", maxBody)
+		f.blocks += uint64(labels)
+		for range labels {
 			f.label(f.copyU32())
 		}
 		f.label(f.copyU32())
@@ -299,6 +276,7 @@ func (f *function) block(op byte) {
 		f.regions = append(f.regions, region{head: len(f.out), weight: weightPlain})
 	}
 	f.frames = append(f.frames, current)
+	f.blocks += blocksOfBlock
 	f.frame.openBlock()
 	switch {
 	case t >= 0:

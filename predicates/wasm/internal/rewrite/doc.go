@@ -79,6 +79,7 @@
 // Components and other versions of the format, opcodes, types and flags that the
 // engine doesn't have on by default, memories that are imported, shared, of 64
 // bits or more than one, imports of anything but functions (as *ImportError, which
-// lists all of them), command modules (an export _start), exports under Prefix, and
-// whatever is not well-formed.
+// lists all of them), command modules (an export _start), exports under Prefix,
+// functions of so many blocks that the engine would compile them for long (see
+// maxSquares), and whatever is not well-formed.
 package rewrite

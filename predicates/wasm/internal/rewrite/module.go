@@ -142,6 +142,7 @@ type rewriter struct {
 	nothing   uint32 // the type of functions that take and give nothing
 	maxPages  uint32
 	hasMemory bool
+	squares   uint64 // see maxSquares
 	// declared are the functions that code may make references to. The engine
 	// checks that, but takes an exported start function for a declared one.
 	declared map[uint32]bool
