@@ -120,11 +120,11 @@ fuzz: ## Run each fuzz target for FUZZTIME (10s)
 
 # One package after the other: each of them wants the whole machine. The random
 # histories and the planted faults need neither a server nor the race detector,
-# under which they take three times as long; the tests of chaos start their own server.
+# under which they take three times as long; nor do changed sets and modules.
 .PHONY: soak
 soak: build ## Run what takes long: TestSoak… tests, fuzzing for SOAKTIME each, a big demo
-	$(GO) test -count 1 -timeout 0 -tags soak -run '^TestSoak' -v ./engine
-	$(GO) test -count 1 -timeout 0 $(RACE) -tags integration,soak -run '^TestSoak' -v ./internal/chaos
+	$(GO) test -p 1 -count 1 -timeout 0 -tags soak -run '^TestSoak' -v ./engine ./predicates/wasm ./provisioner/contracts
+	$(WITH_CLUSTER) $(GO) test -p 1 -count 1 -timeout 0 $(RACE) -tags integration,soak -run '^TestSoak' -v ./internal/chaos ./cmd/donewhen-driver
 	bin/donewhen demo --volumes 2000 --parallel 100
 	tools/fuzz $(SOAKTIME)
 
