@@ -155,8 +155,6 @@ func (a *attachment) reachable() bool {
 	switch a.state {
 	case "", "Pending":
 		return !a.detail
-	case "Attaching":
-		return !a.detail || a.lun != "" // the detail comes with the LUN
 	case "Attached":
 		return a.detail || a.detachRequested
 	case "ForceDetachPending":
@@ -295,7 +293,7 @@ func spaces() map[string]*space {
 				}
 			} else {
 				for _, a := range atts {
-					if !a.reachable() && (!clear(operation.Name) || a.foreign != "" || a.err != nil && a.err.code != "UNKNOWN") {
+					if !a.reachable() && (!clear(operation.Name) || a.foreign != "" || a.err != nil && a.err.code != "UNKNOWN" && a.err.code != "RESOURCE_EXHAUSTED") {
 						continue
 					}
 					s.points = append(s.points, point{observe(a.object()), i, ofAttachment(operation.Name, a, lun)})
