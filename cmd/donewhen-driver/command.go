@@ -72,7 +72,7 @@ own suites, or violates the contract of an operation changes nothing.`,
 	addWasmFlags(flags, &opts.wasm)
 	flags.StringVar(&opts.nodeID, "node-id", "", "the name of the node that this driver runs on (default: the host's name)")
 	flags.StringVar(&opts.nodeZone, "node-zone", "", "the zone of that node; empty for none")
-	flags.StringVar(&opts.metricsAddress, "metrics-address", "127.0.0.1:0", "where /metrics, /healthz and /readyz are served; port 0 takes a free one; empty for nowhere")
+	flags.StringVar(&opts.metricsAddress, "metrics-address", "127.0.0.1:0", "where /metrics, /waits, /healthz and /readyz are served, to whoever can reach it; port 0 takes a free one; empty for nowhere")
 	flags.StringVar(&opts.metricsAddressFile, "metrics-address-file", "", "a file that the address of the metrics is written to")
 	flags.Float32Var(&opts.kubeAPIQPS, "kube-api-qps", -1, "requests a second that the driver may make to the API server; negative for no limit")
 	flags.IntVarP(&opts.verbosity, "verbosity", "v", 0, "how much is logged: 0 failures and changes, 2 more, 4 each call")

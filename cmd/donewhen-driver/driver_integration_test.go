@@ -237,6 +237,10 @@ func TestDriverFromStartToEnd(t *testing.T) {
 
 	second := create("waiting")
 	s.volumeStatus("waiting", v1beta2.AzVolumeStatus{State: v1beta2.VolumeCreating})
+	eventually(t, "/waits says what hangs", func() bool {
+		list := s.get("/waits")
+		return strings.Contains(list, s.namespace+"/waiting") && strings.Contains(list, `"reason": "Creating"`) && strings.Contains(list, "the predicates can't be loaded")
+	})
 	if err := stop(); err != nil {
 		t.Errorf("the driver ended with %v", err)
 	}

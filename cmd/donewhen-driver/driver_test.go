@@ -272,7 +272,7 @@ spec:
 func TestStatusServer(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "address")
 	ready := false
-	status, err := listenStatus(t.Context(), "127.0.0.1:0", file, prometheus.NewRegistry(), func() bool { return ready })
+	status, err := listenStatus(t.Context(), "127.0.0.1:0", file, prometheus.NewRegistry(), http.NotFoundHandler(), func() bool { return ready })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestStatusServer(t *testing.T) {
 	if code("/readyz") != 200 {
 		t.Error("when it is ready")
 	}
-	if _, err := listenStatus(t.Context(), status.listener.Addr().String(), "", prometheus.NewRegistry(), nil); err == nil || !strings.Contains(err.Error(), "--metrics-address") {
+	if _, err := listenStatus(t.Context(), status.listener.Addr().String(), "", prometheus.NewRegistry(), http.NotFoundHandler(), nil); err == nil || !strings.Contains(err.Error(), "--metrics-address") {
 		t.Errorf("the same address again: %v", err)
 	}
 	if err := status.close(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -41,6 +42,7 @@ type config struct {
 	metrics  *metrics
 	defaults *predicates.Set // the driver's own
 	broken   bool            // what came last can't be loaded; report's own
+	refused  atomic.Value    // a string: why what came last can't be loaded, empty if it can
 	logger   klog.Logger
 
 	once     sync.Once
@@ -158,6 +160,7 @@ func (c *config) report(r predicates.Report) {
 		if r.Set.Digest() == c.defaults.Digest() {
 			serves = "the driver's own set is in force" // nothing was good before
 		}
+		c.refused.Store(refusal(serves, problems(r.Err)))
 		// One line for each problem, with where it stands and what to do about it.
 		for _, problem := range problems(r.Err) {
 			c.logger.Error(nil, "The predicates can't be loaded, "+serves, "source", r.Source, "problem", problem, "digest", r.Set.Digest())
@@ -167,6 +170,7 @@ func (c *config) report(r predicates.Report) {
 		}
 		return
 	}
+	c.refused.Store("")
 	if c.broken {
 		c.broken = false
 		c.metrics.reloadGood.Set(1)

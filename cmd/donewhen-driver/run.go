@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -106,7 +107,7 @@ func start(ctx context.Context, opts options) (err error) {
 		return err
 	}
 	defer p.Close()
-	return serve(ctx, opts, p, provisionerConfig, metrics, group)
+	return serve(ctx, opts, p, provisionerConfig, metrics, newWaits(eng, config.inForce, clock.RealClock{}), group)
 }
 
 // synced waits until the caches are full and the ConfigMap has been looked at.
@@ -123,7 +124,7 @@ func synced(ctx context.Context, eng *engine.Engine, config *config, nodes cache
 }
 
 // serve answers CSI calls and HTTP requests until the context ends.
-func serve(ctx context.Context, opts options, p *provisioner.Provisioner, parts provisioner.Config, metrics *metrics, group *errgroup.Group) error {
+func serve(ctx context.Context, opts options, p *provisioner.Provisioner, parts provisioner.Config, metrics *metrics, waits http.Handler, group *errgroup.Group) error {
 	logger := klog.FromContext(ctx)
 	var ready atomic.Bool
 	server, err := csi.NewServer(csi.Config{
@@ -146,7 +147,7 @@ func serve(ctx context.Context, opts options, p *provisioner.Provisioner, parts 
 	}
 	defer listener.Close() // Serve has closed it, unless it never began
 	if opts.metricsAddress != "" {
-		status, err := listenStatus(ctx, opts.metricsAddress, opts.metricsAddressFile, metrics.registry, ready.Load)
+		status, err := listenStatus(ctx, opts.metricsAddress, opts.metricsAddressFile, metrics.registry, waits, ready.Load)
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// statusServer serves /metrics, /healthz and /readyz.
+// statusServer serves /metrics, /waits, /healthz and /readyz. None of them asks who
+// it is that asks: the address must not be public.
 type statusServer struct {
 	listener net.Listener
 	server   *http.Server
@@ -23,7 +24,7 @@ type statusServer struct {
 
 // listenStatus listens on the address, and writes where that is to the file, if
 // one is given.
-func listenStatus(ctx context.Context, address, file string, registry *prometheus.Registry, ready func() bool) (*statusServer, error) {
+func listenStatus(ctx context.Context, address, file string, registry *prometheus.Registry, waits http.Handler, ready func() bool) (*statusServer, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen for metrics on %s: %w; give another --metrics-address", address, err)
@@ -35,6 +36,8 @@ func listenStatus(ctx context.Context, address, file string, registry *prometheu
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /waits", waits)
+	mux.Handle("GET /waits.json", waits)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if !ready() {
@@ -43,7 +46,10 @@ func listenStatus(ctx context.Context, address, file string, registry *prometheu
 		}
 		fmt.Fprintln(w, "ok")
 	})
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{
+		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	}
 	return &statusServer{listener: listener, server: server, file: file}, nil
 }
 
