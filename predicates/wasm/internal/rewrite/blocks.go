@@ -14,10 +14,11 @@ const (
 // its largest function; a single function may have 23,000.
 const maxSquares = 1 << 29
 
-// divide counts the function's blocks.
-func (r *rewriter) divide(c *coder, f *function) {
+// divide counts the function's blocks, and what meets where they join.
+func (r *rewriter) divide(c *coder, index int, f *function) {
 	n := f.blocks + blocksOfCheck*uint64(len(f.regions))
+	r.join(c, index, f, n)
 	if r.squares += n * n; r.squares > maxSquares {
-		c.fail("too much to compile: a function of about %d blocks, loops and branches, beside those before it; split large functions", n)
+		c.fail("too much to compile: function %d has about %d blocks, loops and branches, beside what those before it have; split large functions", len(r.imported)+index, n)
 	}
 }

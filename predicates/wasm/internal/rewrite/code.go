@@ -15,6 +15,7 @@ type function struct {
 	temps  [temps]uint32 // which of them is for what, counted from 1
 	grows  bool          // it may grow the memory
 	blocks uint64        // see divide
+	joins  joins         // see join
 	frame  frame
 	exit   []byte // the type of a block that gives its results
 }
@@ -24,6 +25,7 @@ type region struct {
 	head   int // where in the output it begins
 	weight uint64
 	memory uint64 // loads and stores, which the weight doesn't count
+	depth  uint64 // in how many loops it is
 }
 
 func (r *rewriter) codeSection(c *coder) {
@@ -57,7 +59,7 @@ func (r *rewriter) codeSection(c *coder) {
 			return
 		}
 		grows = grows || f.grows
-		if r.divide(c, f); c.err != nil {
+		if r.divide(c, i, f); c.err != nil {
 			return
 		}
 	}
@@ -197,7 +199,9 @@ func (f *function) instruction() {
 	case immLocal:
 		if i := f.copyU32(); i >= f.locals {
 			f.fail("there is no local %d", i)
-		} else if op != opLocalGet {
+		} else if op == opLocalGet {
+			f.joins.read(i)
+		} else {
 			f.frame.set(i)
 		}
 	case immGlobal:
@@ -272,15 +276,19 @@ func (f *function) block(op byte) {
 	}
 	current := f.frames[len(f.frames)-1]
 	if op == opLoop {
+		depth := f.regions[current].depth + 1
 		current = len(f.regions)
-		f.regions = append(f.regions, region{head: len(f.out), weight: weightPlain})
+		f.regions = append(f.regions, region{head: len(f.out), weight: weightPlain, depth: depth})
+		f.joins.depth = max(f.joins.depth, depth)
 	}
 	f.frames = append(f.frames, current)
 	f.blocks += blocksOfBlock
 	f.frame.openBlock()
 	switch {
 	case t >= 0:
-		f.frame.values += uint64(f.types[t].params + len(f.types[t].results))
+		values := uint64(f.types[t].params + len(f.types[t].results))
+		f.frame.values += values
+		f.joins.values = max(f.joins.values, values)
 	case t != -64:
 		f.frame.values++
 	}

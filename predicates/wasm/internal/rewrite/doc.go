@@ -80,6 +80,6 @@
 // engine doesn't have on by default, memories that are imported, shared, of 64
 // bits or more than one, imports of anything but functions (as *ImportError, which
 // lists all of them), command modules (an export _start), exports under Prefix,
-// functions of so many blocks that the engine would compile them for long (see
-// maxSquares), and whatever is not well-formed.
+// functions of so many blocks, or of so many locals in loops in each other, that the
+// engine would compile them for long (see maxSquares, maxJoined, maxWalked), and whatever is not well-formed.
 package rewrite

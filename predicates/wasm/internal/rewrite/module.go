@@ -143,6 +143,8 @@ type rewriter struct {
 	maxPages  uint32
 	hasMemory bool
 	squares   uint64 // see maxSquares
+	joined    uint64 // see maxJoined
+	walked    uint64 // see maxWalked
 	// declared are the functions that code may make references to. The engine
 	// checks that, but takes an exported start function for a declared one.
 	declared map[uint32]bool
