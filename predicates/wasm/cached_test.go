@@ -220,7 +220,7 @@ func TestCacheReadOnly(t *testing.T) {
 		err = os.WriteFile(filepath.Join(parent, "testdata", "attached.wasm"), fixture.Read(t, "testdata/attached.wasm"), 0o644)
 	}
 	if err == nil {
-		err = os.Chmod(filepath.Join(parent, "tmp"), 0o777)
+		err = os.Chmod(filepath.Join(parent, "tmp"), 0o777|os.ModeSticky)
 	}
 	if err == nil {
 		err = os.Chmod(parent, 0o755)
@@ -264,10 +264,9 @@ func TestCacheReadOnly(t *testing.T) {
 // Where the engine can't work with the cache, as on a full disk, modules are compiled
 // without.
 func TestCacheBroken(t *testing.T) {
-	temporary := t.TempDir()
-	t.Setenv("TMPDIR", temporary)
-	rt := newRuntime(t, WithCacheDir(t.TempDir()))
-	if err := os.RemoveAll(temporary); err != nil {
+	dir := t.TempDir()
+	rt := newRuntime(t, WithCacheDir(dir))
+	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

@@ -43,6 +43,7 @@ var hostile = map[string]struct {
 	"recursion_table":  {Trap, "dw_evaluate: calls are nested too deeply"},
 	"grow":             {MemoryLimit, "no memory could be added to the 8192 KiB, the limit of the predicate is reached"},
 	"grow_content":     {well, ""},
+	"grow_then_trap":   {Trap, "dw_evaluate: unreachable"},
 	"unreachable":      {Trap, "dw_evaluate: unreachable"},
 	"out_of_bounds":    {Trap, "out of bounds memory access"},
 	"divide_by_zero":   {Trap, "integer divide by zero"},

@@ -173,6 +173,8 @@ func (i *instance) failure(what string, err error) *Error {
 		return newError(FuelExhausted, "%s: the fuel is used up%s", what, i.call.output())
 	case i.room != nil && int64(i.room.Get()) < 0:
 		return newError(Trap, "%s: calls are nested too deeply%s", what, i.call.output())
+	case i.memory.short: // with the memory that others had it might not have trapped
+		return newError(MemoryLimit, "%s: no memory could be added to the %d KiB, %s is reached: %s%s", what, len(i.memory.buf)>>10, limitOfAll, trapText(err), i.call.output())
 	case i.memory.denied != "":
 		return newError(MemoryLimit, "%s: no memory could be added to the %d KiB, %s is reached: %s%s", what, len(i.memory.buf)>>10, i.memory.denied, trapText(err), i.call.output())
 	}
@@ -182,7 +184,7 @@ func (i *instance) failure(what string, err error) *Error {
 // shortage says that the guest went on without memory that others had: what it returns
 // then isn't what it returns at other times.
 func (i *instance) shortage(what string) *Error {
-	return newError(MemoryLimit, "%s: no memory could be added to the %d KiB, %s is reached", what, len(i.memory.buf)>>10, i.memory.denied)
+	return newError(MemoryLimit, "%s: no memory could be added to the %d KiB, %s is reached", what, len(i.memory.buf)>>10, limitOfAll)
 }
 
 func (i *instance) outOfFuel() bool { return i.call.fuel != nil && int64(i.call.fuel.Get()) < 0 }

@@ -60,11 +60,14 @@ type memory struct {
 	// is made.
 	reserved uint64
 	buf      []byte
-	// denied says why the guest couldn't grow last, "" if it could; short that in this
-	// call it couldn't because others had the memory.
+	// denied says why the guest couldn't grow when it tried last, "" if it could; short
+	// that in this call it couldn't because others had the memory.
 	denied string
 	short  bool
 }
+
+// limitOfAll is what keeps a guest from memory that others have.
+const limitOfAll = "the limit of all predicates together"
 
 // Allocate implements experimental.MemoryAllocator.
 func (m *memory) Allocate(_, _ uint64) experimental.LinearMemory { return m }
@@ -78,7 +81,7 @@ func (m *memory) Reallocate(size uint64) []byte {
 		return nil
 	}
 	if !first && size <= uint64(cap(m.buf)) {
-		m.buf = m.buf[:size]
+		m.buf, m.denied = m.buf[:size], ""
 		return m.buf
 	}
 	capacity := size
@@ -91,14 +94,14 @@ func (m *memory) Reallocate(size uint64) []byte {
 			break
 		}
 		if capacity == size {
-			m.denied, m.short = "the limit of all predicates together", true
+			m.denied, m.short = limitOfAll, true
 			return nil
 		}
 		capacity = size
 	}
 	buf := make([]byte, size, capacity)
 	copy(buf, m.buf)
-	m.buf = buf
+	m.buf, m.denied = buf, ""
 	return m.buf
 }
 

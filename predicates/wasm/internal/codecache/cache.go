@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 
@@ -85,19 +86,28 @@ func Open(dir, salt string) (_ *Cache, err error) {
 	return c, nil
 }
 
-// choose makes a directory that is this process's alone: among the system's temporary
-// files, or, where there can't be any, in the cache.
-func (c *Cache) choose() (err error) {
-	if c.work, err = os.MkdirTemp("", "donewhen-wasm-"); err == nil {
-		return nil
-	}
-	c.inside = true
+// choose makes a directory that is this process's alone: in the cache, where nobody else
+// can put another in its place, or, where that can only be read, among the system's
+// temporary files, if that is so there too.
+func (c *Cache) choose() error {
 	name := workPrefix + rand.Text()
 	c.work = filepath.Join(c.root.Name(), name)
-	if inside := c.root.Mkdir(name, 0o700); inside != nil {
-		return fmt.Errorf("make a directory for what is under way: %w, nor in the cache: %w", err, inside)
+	inside := c.root.Mkdir(name, 0o700)
+	if inside == nil {
+		c.inside = true
+		return c.same()
 	}
-	return c.same()
+	info, err := os.Stat(os.TempDir())
+	if err == nil {
+		err = trustedPlace(info)
+	}
+	if err == nil {
+		c.work, err = os.MkdirTemp("", "donewhen-wasm-")
+	}
+	if err != nil {
+		return fmt.Errorf("make a directory for what is under way: %w, nor in %s: %w", inside, os.TempDir(), err)
+	}
+	return nil
 }
 
 // same reports whether the name of the work directory leads where it did.
@@ -204,23 +214,33 @@ func (c *Cache) name(digest string) string {
 	return digest + "-" + hex.EncodeToString(sum[:8]) + suffix
 }
 
+// offeredAt is the time of a file that the engine was offered, which none has that it
+// makes.
+var offeredAt = time.Unix(1, 0)
+
 // offer puts the entry's machine code where the engine looks for it.
 func (c *Cache) offer(e *entry) error {
 	if filepath.Base(e.File) != e.File {
 		return fmt.Errorf("%q is no file's name", e.File)
 	}
-	return os.WriteFile(filepath.Join(c.own, e.File), e.native, 0o600)
+	path := filepath.Join(c.own, e.File)
+	if err := os.WriteFile(path, e.native, 0o600); err != nil {
+		return err
+	}
+	return os.Chtimes(path, offeredAt, offeredAt)
 }
 
 // taken returns an entry with what the engine made, nil if it made nothing but took
-// what it was offered. On another processor the same module has another file.
+// what it was offered. On another processor the same module has another file; what it
+// could make nothing of, it replaces.
 func (c *Cache) taken(of *entry) *entry {
 	files, err := os.ReadDir(c.own)
 	if err != nil {
 		return nil
 	}
 	for _, f := range files {
-		if f.Name() == of.File || !f.Type().IsRegular() {
+		info, err := f.Info()
+		if err != nil || !info.Mode().IsRegular() || info.ModTime().Equal(offeredAt) {
 			continue
 		}
 		native, err := os.ReadFile(filepath.Join(c.own, f.Name()))

@@ -157,16 +157,56 @@ func TestReadIsUse(t *testing.T) {
 // The engine believes what lies in its directory, so one that is there already isn't
 // used.
 func TestPlanted(t *testing.T) {
-	for name, tmp := range map[string]string{"among temporary files": t.TempDir(), "in the cache": filepath.Join(t.TempDir(), "none")} {
-		t.Setenv("TMPDIR", tmp)
-		c := open(t, t.TempDir(), "")
-		if err := os.MkdirAll(c.own, 0o700); err != nil {
+	c := open(t, t.TempDir(), "")
+	if err := os.MkdirAll(c.own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, _, err := c.Compile(t.Context(), digest, nil, nil); !errors.Is(err, os.ErrExist) {
+		t.Error(err)
+	}
+}
+
+// What the engine works with lies in the cache, and among temporary files only those
+// that others can't replace.
+func TestPlaceOfWork(t *testing.T) {
+	dir := t.TempDir()
+	if c := open(t, dir, ""); filepath.Dir(c.work) != dir {
+		t.Errorf("it works in %s", c.work)
+	}
+	for mode, safe := range map[os.FileMode]bool{0o700: true, 0o755: true, 0o777: false, 0o770: false, 0o777 | os.ModeSticky: true} {
+		place := t.TempDir()
+		if err := os.Chmod(place, mode); err != nil {
 			t.Fatal(err)
 		}
-		_, _, _, err := c.Compile(t.Context(), digest, nil, nil)
-		if !errors.Is(err, os.ErrExist) {
-			t.Errorf("%s: %v", name, err)
+		info, err := os.Stat(place)
+		if err != nil {
+			t.Fatal(err)
 		}
+		if err := trustedPlace(info); (err == nil) != safe {
+			t.Errorf("%v: %v", mode, err)
+		}
+	}
+}
+
+// An entry that the engine can make nothing of is made anew, though the engine's file
+// has the same name.
+func TestRefused(t *testing.T) {
+	c := open(t, t.TempDir(), "")
+	compile(t, c, digest)
+	e, err := c.read(c.name(digest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := string(e.native)
+	e.native = []byte(strings.Replace(good, "WAZEVO", "WAZEVO\x01x", 1)) // of another version
+	if err := c.write(c.name(digest), e); err != nil {
+		t.Fatal(err)
+	}
+	if _, kept := compile(t, c, digest); kept != nil {
+		t.Fatal(kept)
+	}
+	if e, err = c.read(c.name(digest)); err != nil || string(e.native) != good {
+		t.Errorf("the entry wasn't made anew: %v", err)
 	}
 }
 

@@ -16,8 +16,8 @@
 //
 // The engine has a cache of its own, which believes what lies in its directory. It gets
 // a directory of this process alone, which is there only as long as it is needed, with
-// what was checked a moment ago. That also lets a directory be used that can only
-// be read.
+// what was checked a moment ago. It lies in the cache, or, if that can only be read,
+// among temporary files that nobody else can replace.
 //
 // # What a hit saves
 //
