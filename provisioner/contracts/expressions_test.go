@@ -114,10 +114,7 @@ func expressions(t testing.TB, text string) []string {
 			}
 		}
 	}))
-	for _, s := range []string{"true", "false", "!(" + text + ")"} {
-		all = append(all, s)
-	}
-	return all
+	return append(all, "true", "false", "!("+text+")")
 }
 
 // others returns the texts that a list of texts doesn't have.

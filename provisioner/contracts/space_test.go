@@ -63,8 +63,6 @@ const (
 	required = int64(7<<30 + 1)
 )
 
-var bools = []bool{false, true}
-
 // volumes returns every combination.
 func volumes() []*volume {
 	var all []*volume
