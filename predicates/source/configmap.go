@@ -58,16 +58,7 @@ func (c *ConfigMap) Run(ctx context.Context, deliver func(predicates.Source)) er
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		informer.RunWithContext(ctx)
-	}()
-	defer func() {
-		cancel()
-		<-stopped
-	}()
+	defer named.Start(ctx, informer)()
 	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
 		return nil
 	}

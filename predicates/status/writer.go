@@ -74,16 +74,7 @@ func (w *writer) run(ctx context.Context) {
 		return
 	}
 	w.seen = informer
-	ctx, cancel := context.WithCancel(ctx)
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		informer.RunWithContext(ctx)
-	}()
-	defer func() {
-		cancel()
-		<-stopped
-	}()
+	defer named.Start(ctx, informer)()
 	for {
 		timer := w.clock.NewTimer(max(0, w.due.Sub(w.clock.Now())))
 		fires := timer.C()

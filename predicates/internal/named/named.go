@@ -2,7 +2,7 @@
 // than on that name.
 //
 //	informer, err := named.ConfigMap(client, "azure-disk-csi", "donewhen-predicates", named.Handlers{Changed: wake})
-//	go informer.RunWithContext(ctx)
+//	defer named.Start(ctx, informer)()
 package named
 
 import (
@@ -75,6 +75,21 @@ func ConfigMap(client kubernetes.Interface, namespace, name string, handlers Han
 		return nil, fmt.Errorf("watch ConfigMap %s/%s: %w", namespace, name, err)
 	}
 	return informer, nil
+}
+
+// Start runs the informer until ctx ends or stop is called, which returns once the
+// informer has stopped.
+func Start(ctx context.Context, informer cache.SharedIndexInformer) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		informer.RunWithContext(ctx)
+	}()
+	return func() {
+		cancel()
+		<-stopped
+	}
 }
 
 // Get returns the ConfigMap as the informer has it, nil if it has none.
